@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""Print the path of a uv of the locked version; download it when the machine has none.
+
+It needs Python 3.11 and nothing else: no pip, no venv module. The wheel's address and SHA-256 come from uv.lock, so the
+download is as pinned as every other dependency. The binary goes into .cache/uv/.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tomllib
+import urllib.request
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+# (system, machine) as Python names them -> the start of the wheel's platform tag
+WHEELS = {
+    ("Linux", "x86_64"): "manylinux_2_17_x86_64",
+    ("Linux", "aarch64"): "manylinux_2_17_aarch64",
+    ("Darwin", "arm64"): "macosx_11_0_arm64",
+    ("Darwin", "x86_64"): "macosx_10_12_x86_64",
+}
+
+
+def locked() -> dict:
+    """Return uv's own entry in uv.lock."""
+    packages = tomllib.loads((ROOT / "uv.lock").read_text("utf8"))["package"]
+    return next(p for p in packages if p["name"] == "uv")
+
+
+def version_of(binary: str) -> tuple[int, ...]:
+    """Return the version of a uv binary as numbers, `()` where it does not answer."""
+    try:
+        said = subprocess.run([binary, "--version"], capture_output=True, text=True, timeout=30, check=True).stdout
+        return tuple(int(n) for n in said.split()[1].split("."))
+    except (OSError, subprocess.SubprocessError, ValueError, IndexError):
+        return ()
+
+
+def download(entry: dict, target: Path) -> None:
+    """Fetch the wheel for this machine, check its hash, and put its uv binary at `target`.
+
+    Raises:
+        SystemExit: no wheel for this machine, no network, or a wrong hash; the message says how to go on by hand.
+    """
+    by_hand = "Install uv by hand (https://docs.astral.sh/uv/getting-started/installation/) and run make again."
+    tag = WHEELS.get((platform.system(), platform.machine()))
+    wheel = next((w for w in entry["wheels"] if tag and tag in w["url"]), None)
+    if wheel is None:
+        sys.exit(f"uv.py: no locked uv wheel for {platform.system()} {platform.machine()}. {by_hand}")
+    print(f"uv.py: downloading uv {entry['version']}", file=sys.stderr)
+    try:
+        with urllib.request.urlopen(wheel["url"], timeout=60) as answer:
+            data = answer.read()
+    except OSError as error:
+        sys.exit(f"uv.py: could not download {wheel['url']}: {error}. {by_hand}")
+    if "sha256:" + hashlib.sha256(data).hexdigest() != wheel["hash"]:
+        sys.exit(f"uv.py: {wheel['url']} does not have the hash that uv.lock names. {by_hand}")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    part = target.with_suffix(f".{os.getpid()}")
+    with zipfile.ZipFile(io.BytesIO(data)) as z:
+        part.write_bytes(z.read(f"uv-{entry['version']}.data/scripts/uv"))
+    part.chmod(0o755)
+    part.replace(target)
+
+
+def main() -> None:
+    """Print the path of a uv that is at least the locked version."""
+    entry = locked()
+    wanted = tuple(int(n) for n in entry["version"].split("."))
+    found = shutil.which("uv")
+    if found and version_of(found) >= wanted:
+        print(found)
+        return
+    target = ROOT / ".cache" / "uv" / f"uv-{entry['version']}"
+    if version_of(str(target)) != wanted:
+        download(entry, target)
+    print(target)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+/* Names, roles and keys for the controls that the theme makes without them. */
+(() => {
+  "use strict";
+
+  /* The menu and search buttons of a narrow screen are labels of hidden checkboxes, which no keyboard reaches. */
+  const BUTTONS = { __drawer: ["Menu", "guide-menu"], __search: ["Search", "guide-search"] };
+
+  function buttons() {
+    for (const [id, [name, kind]] of Object.entries(BUTTONS)) {
+      const toggle = document.getElementById(id);
+      const label = document.querySelector(`label.md-header__button[for="${id}"]`);
+      if (!toggle || !label) continue;
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = `${label.className} ${kind}`;
+      button.ariaLabel = name;
+      button.append(...label.childNodes);
+      button.addEventListener("click", () => toggle.click());
+      const tell = () => { button.ariaExpanded = String(toggle.checked); };
+      toggle.addEventListener("change", tell);
+      tell();
+      label.replaceWith(button);
+    }
+  }
+
+  /* What scrolls sideways can be scrolled by keyboard, and says what it is. */
+  function scrollers() {
+    let count = 0;
+    for (const box of document.querySelectorAll(".md-typeset__scrollwrap, .widget-drawing")) {
+      count++;
+      if (box.scrollWidth <= box.clientWidth) continue;
+      box.tabIndex = 0;
+      box.role = "region";
+      box.ariaLabel ||= box.querySelector("caption")?.textContent.trim() || box.querySelector("svg")?.ariaLabel || `Table ${count}`;
+    }
+  }
+
+  /* A landmark for each heading and each block of code is noise to those who move by landmarks. */
+  function landmarks() {
+    for (const nav of document.querySelectorAll("nav.md-code__nav, .md-nav--secondary nav")) {
+      nav.role = "none";
+      nav.removeAttribute("aria-label");
+    }
+  }
+
+  let due = false;
+  const fix = () => {
+    due = false;
+    buttons();
+    landmarks();
+    scrollers();
+  };
+  const later = () => {
+    if (!due) { due = true; requestAnimationFrame(fix); }
+  };
+  /* The theme adds its controls after the page has loaded, and again after each instant navigation. */
+  new MutationObserver(later).observe(document.body, { childList: true, subtree: true });
+  addEventListener("resize", later, { passive: true });
+  later();
+})();

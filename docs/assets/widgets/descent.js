@@ -1,0 +1,103 @@
+/* Gradient descent on a loss with two weights, the mean squared error of two correlated features of deviation 1:
+ * loss(w) = 1 - 2 s.w + w.R.w, where R holds the correlation and s the slopes of the data.
+ * tests/site/test_widgets.py compares the walks with those of Keras in snippets/heads/descent.py. */
+
+export const SLOPES = [0.212, 0.1741]; // of snippets/heads/descent.py
+export const START = [-1.5, 0.5];
+
+export const loss = ([a, b], r) => 1 - 2 * (SLOPES[0] * a + SLOPES[1] * b) + a * a + 2 * r * a * b + b * b;
+export const gradient = ([a, b], r) => [2 * (a + r * b - SLOPES[0]), 2 * (r * a + b - SLOPES[1])];
+export const lowest = (r) => [(SLOPES[0] - r * SLOPES[1]) / (1 - r * r), (SLOPES[1] - r * SLOPES[0]) / (1 - r * r)];
+export const limit = (r) => 1 / (1 + Math.abs(r)); // of the learning rate, for SGD: 2 / steepest curvature
+
+/* Update rules: (gradient, state, rate, step) => what is added to the weight. */
+const RULES = {
+  SGD: (g, state, rate) => -rate * g,
+  momentum: (g, state, rate) => (state.v = 0.8 * (state.v ?? 0) - rate * g),
+  Adam: (g, state, rate, t) => {
+    state.m = 0.9 * (state.m ?? 0) + 0.1 * g;
+    state.q = 0.999 * (state.q ?? 0) + 0.001 * g * g;
+    return (-rate * (state.m / (1 - 0.9 ** t))) / (Math.sqrt(state.q / (1 - 0.999 ** t)) + 1e-7);
+  },
+};
+
+/* The weights after each step, the start included. */
+export function walk(rule, rate, r, steps) {
+  const states = [{}, {}];
+  const path = [START];
+  for (let t = 1; t <= steps; t++) {
+    const w = path[t - 1];
+    const g = gradient(w, r);
+    path.push(w.map((value, i) => value + RULES[rule](g[i], states[i], rate, t)));
+  }
+  return path;
+}
+
+const SCALE = 100, WIDTH = 640, HEIGHT = 430, LEVELS = [16, 9, 5, 2.5, 1.2, 0.5, 0.15, 0.03];
+const place = ([a, b]) => [WIDTH / 2 + SCALE * a, HEIGHT / 2 - SCALE * b];
+const inside = ([x, y]) => x >= 4 && x <= WIDTH - 4 && y >= 4 && y <= HEIGHT - 4;
+const line = (points) => "M" + points.map((point) => point.map((n) => n.toFixed(1)).join(" ")).join("L");
+
+/* What of a convex shape lies inside the drawing: cut by one edge after the other. */
+function clip(points) {
+  for (const [axis, edge, keep] of [[0, 0, 1], [0, WIDTH, -1], [1, 0, 1], [1, HEIGHT, -1]]) {
+    const kept = [];
+    points.forEach((to, i) => {
+      const from = points[(i || points.length) - 1];
+      const before = keep * (from[axis] - edge), after = keep * (to[axis] - edge);
+      if (before * after < 0) kept.push(from.map((n, k) => n + ((to[k] - n) * before) / (before - after)));
+      if (after >= 0) kept.push(to);
+    });
+    points = kept;
+  }
+  return points;
+}
+
+/* Where the loss is `above` the lowest: an ellipse along the diagonals. */
+function contour(above, r) {
+  const centre = lowest(r);
+  const along = Math.sqrt(above / (1 + r) / 2), across = Math.sqrt(above / (1 - r) / 2);
+  return Array.from({ length: 90 }, (_, i) => {
+    const u = along * Math.cos((i * Math.PI) / 45), v = across * Math.sin((i * Math.PI) / 45);
+    return place([centre[0] + u + v, centre[1] + u - v]);
+  });
+}
+
+function show({ rule, rate, correlation, steps }) {
+  const path = walk(rule, rate, correlation, steps);
+  const shapes = [["rect", { x: 0, y: 0, width: WIDTH, height: HEIGHT, class: "fig-h8" }]];
+  LEVELS.forEach((above, n) => {
+    const points = clip(contour(above, correlation));
+    if (points.length) shapes.push(["path", { d: `${line(points)}Z`, class: `fig-h${7 - n}` }]);
+  });
+  const out = path.findIndex((w) => !inside(place(w)));
+  const drawn = (out < 0 ? path : path.slice(0, out)).map(place);
+  for (const [kind, thick] of [["fig-lbg", 5], ["fig-ltext", 2]]) {
+    shapes.push(["path", { d: line(drawn), class: kind, fill: "none", "stroke-width": thick, "stroke-linejoin": "round" }]);
+  }
+  for (const [x, y] of drawn) shapes.push(["rect", { x: x - 3, y: y - 3, width: 6, height: 6, class: "fig-b2 fig-lbg" }]);
+  const [x, y] = place(lowest(correlation));
+  for (const d of [`M${x - 8} ${y - 8}L${x + 8} ${y + 8}`, `M${x - 8} ${y + 8}L${x + 8} ${y - 8}`]) {
+    shapes.push(["path", { d, class: "fig-s2", fill: "none", "stroke-width": 3 }]);
+  }
+  const axes = "Left to right: weight of total cholesterol. Upwards: weight of LDL. The cross is the lowest loss.";
+  shapes.push(["text", { x: 0, y: HEIGHT + 18, class: "fig-muted" }, axes]);
+  const least = loss(lowest(correlation), correlation);
+  const end = loss(path[steps], correlation) - least, first = loss(START, correlation) - least;
+  const fate = end > first ? "The walk diverges" : end < 0.001 ? "The walk arrives" : "The walk is on its way";
+  const bound = rule === "SGD" ? ` SGD converges below a rate of ${limit(correlation).toFixed(2)}.` : "";
+  const left = end > 1e4 ? end.toExponential(1) : end.toFixed(3);
+  const text = `${fate}: after ${steps} steps the loss is ${left} above the lowest; it began ${first.toFixed(2)} above it.${bound}`;
+  return { text, width: WIDTH, height: HEIGHT + 24, shapes };
+}
+
+export const widget = {
+  title: "Move the learning rate, the rule and the shape of the valley",
+  controls: [
+    { name: "rate", label: "Learning rate", values: [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.52, 0.54, 0.56, 0.6, 0.8, 1], start: 0.4 },
+    { name: "steps", label: "Steps", values: Array.from({ length: 80 }, (_, i) => i + 1), start: 40 },
+    { name: "correlation", label: "Correlation", values: [-0.9, -0.5, 0, 0.5, 0.8, 0.8967, 0.95], start: 0.8967, format: (r) => r.toFixed(2) },
+    { name: "rule", label: "Rule", values: Object.keys(RULES), start: "SGD", choice: true },
+  ],
+  show,
+};

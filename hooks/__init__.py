@@ -1,0 +1,1 @@
+"""What the site build does beyond MkDocs: one small module for each mechanism."""

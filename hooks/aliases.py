@@ -1,0 +1,90 @@
+"""Other names under which search finds a page: `search: {aliases: [...]}` in its front matter.
+
+They go into the search index with the page; `docs/assets/search.js` compares them with what a reader types. How a
+name is spelt does not matter there: `Multi worker`, `multi-worker` and `multiworker` are one.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hooks.errors import GuideError
+
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.pages import Page
+
+INDEX = "search/search_index.json"
+_found: dict[str, list[str]] = {}
+_owners: dict[str, str] = {}
+
+
+def spelt(name: str) -> str:
+    """Return what all spellings of a name have in common: its letters and digits."""
+    return re.sub(r"[\W_]", "", name).lower()
+
+
+def checked(aliases: Any, file: str, source: str, owners: dict[str, str]) -> list[str]:
+    """Return the aliases of a page as a list, once each is known to lead to this page alone.
+
+    Args:
+        aliases: what the front matter says.
+        file: the page, for messages.
+        source: the page as its author wrote it.
+        owners: for each spelling the page that has it; this page's are added.
+
+    Raises:
+        GuideError: they are no list of names, or another page has one of them.
+    """
+    if not isinstance(aliases, list) or not all(isinstance(name, str) and spelt(name) for name in aliases):
+        cause = "the aliases for search are no list of names"
+        raise GuideError(file, _line(source, "aliases"), cause, "write `search: {aliases: [MWMS, multi worker]}`")
+    for name in aliases:
+        owner = owners.setdefault(spelt(name), file)
+        if owner != file:
+            cause = f"the alias {name!r} for search also belongs to {owner}"
+            raise GuideError(file, _line(source, name), cause, "leave it to one of the two pages")
+    return aliases
+
+
+def add(index: str, aliases: dict[str, list[str]]) -> str:
+    """Return the search index with the aliases at the entries of their pages.
+
+    Args:
+        index: the index as JSON.
+        aliases: for the address of a page its aliases.
+    """
+    content = json.loads(index)
+    for entry in content["docs"]:
+        if names := aliases.get(entry["location"]):
+            entry["aliases"] = names
+    return json.dumps(content, separators=(",", ":"))
+
+
+def on_pre_build(config: MkDocsConfig) -> None:
+    """Forget the build before this one."""
+    _found.clear()
+    _owners.clear()
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, **_: Any) -> None:
+    """Note the aliases of a page."""
+    search = page.meta.get("search") or {}
+    if "aliases" in search:
+        file = Path(page.file.abs_src_path or "").relative_to(Path(config.config_file_path).parent).as_posix()
+        _found[page.url] = checked(search["aliases"], file, page.file.content_string, _owners)
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Add them to the index, which the search plugin has written."""
+    file = Path(config.site_dir) / INDEX
+    if _found and file.is_file():
+        file.write_text(add(file.read_text("utf8"), _found), "utf8")
+
+
+def _line(source: str, text: str) -> int:
+    at = source.find(text)
+    return source.count("\n", 0, at) + 1 if at >= 0 else 0

@@ -1,0 +1,26 @@
+"""Write a file in one step: who reads it meanwhile gets all or nothing, and a full disk leaves what was there."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def write(file: Path, text: str) -> None:
+    """Write `text` to `file`; its folder is made where it is missing.
+
+    Raises:
+        OSError: it cannot be written; nothing half-written is left.
+    """
+    file.parent.mkdir(parents=True, exist_ok=True)
+    part = file.with_name(f".{file.name}.{os.getpid()}.{threading.get_ident()}.part")
+    try:
+        part.write_text(text, encoding="utf-8")
+        part.replace(file)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,214 @@
+# ruff: noqa: RUF001, RUF002 - the sign of multiplication is one of the units
+"""Compare a fresh run of a program with its record.
+
+The rules, part by part:
+
+Output, section by section and line by line:
+    Text is equal, character by character. In a line with a timing, a run of spaces equals any other (columns shift).
+    A whole number is equal. A number with a point or an exponent may differ by the tolerance, relative to the larger of
+    the two, plus `FLOOR`; so may a whole number that stands where the other has a point (`1` for `0.99999`).
+    A timing is a number before `ns`, `us`, `µs`, `ms`, `s`, `min`, `x`, `×` or `/s` (also `steps/s`), with a space
+    between or not. That there is one, and its unit, must agree; its size is free. `3 x 4` and `3x4` are no timings.
+    Digits that belong to a word or a version (`v2`, `2.21.0`) are text.
+Claims and errors:
+    The same names with equal values; numbers in an error text too.
+Measures:
+    The same names and types. Whole numbers and text are equal, other numbers agree to the tolerance. Where a name ends
+    in `_s`, `_ms`, `_us`, `_x` or `_per_s` the value is free.
+Tables:
+    The same columns and as many rows. Cells follow the rules of measures, text in them those of output. In a column
+    whose name holds a unit of time or of a ratio in brackets (`step [ms]`, `rate [images/s]`, `gain [x]`, `[ratio]`)
+    numbers are free.
+Figures:
+    The same names, parts, texts and lengths; numbers to the tolerance, with a floor that grows with the largest number
+    of their list. Where the figure says `timing: true` numbers are free. In a `timeline` the spans are free but for
+    the lanes and groups that occur.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from hooks.records import Record
+
+FLOOR = 1e-6
+TIMED_NAME = re.compile(r"_(s|ms|us|x|per_s)$")
+_UNIT = r"(?:ns|us|µs|μs|ms|s|min|[A-Za-z]*/s)(?!\w)|[x×](?!\w|\s*\d)"
+_NUMBER = re.compile(
+    rf"""(?<![\w.])
+    (?P<number>[-+]?(?:\d{{1,3}}(?:,\d{{3}})+(?:\.\d*)?|\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[-+]?(?:nan|inf)\b)
+    (?:(?P<unit>[ ]?(?:{_UNIT}))|(?!\w|\.\d))""",
+    re.VERBOSE,
+)
+_TIMED_COLUMN = re.compile(r"[\[(](?:ns|us|µs|μs|ms|s|min|x|×|ratio|[^\])]*/s)[\])]")
+_SPACES = re.compile(r" +")
+
+
+def differences(record: Record, fresh: Record, tolerance: float) -> list[str]:
+    """Return what a fresh run does otherwise than its record says, one sentence for each difference."""
+    return [
+        *_output(record.output, fresh.output, tolerance),
+        *_equal("claim", record.claims, fresh.claims),
+        *_equal("error", record.errors, fresh.errors),
+        *_measures(record.measures, fresh.measures, tolerance),
+        *_tables(record.tables, fresh.tables, tolerance),
+        *_figures(record.figures, fresh.figures, tolerance),
+    ]
+
+
+def same_text(old: str, new: str, tolerance: float) -> bool:
+    """Say whether a line of text agrees with another by the rules of output."""
+    old_parts, new_parts = _NUMBER.split(old), _NUMBER.split(new)
+    # Of each number, `split` leaves three parts: the text before it, the number, its unit.
+    if len(old_parts) != len(new_parts):
+        return False
+    timed = any(old_parts[2::3])
+    for place, (a, b) in enumerate(zip(old_parts, new_parts, strict=True)):
+        if place % 3 == 1:
+            free = old_parts[place + 1] and new_parts[place + 1]
+            if not free and not _same_number(a, b, tolerance):
+                return False
+        elif place % 3 == 2:
+            if (a or "").strip() != (b or "").strip():
+                return False
+        elif a != b and not (timed and _SPACES.sub(" ", a) == _SPACES.sub(" ", b)):
+            return False
+    return True
+
+
+def _same_number(old: str, new: str, tolerance: float) -> bool:
+    whole = re.compile(r"[-+]?[\d,]+")
+    if whole.fullmatch(old) and whole.fullmatch(new):
+        return old == new
+    return _close(float(old.replace(",", "")), float(new.replace(",", "")), tolerance)
+
+
+def _close(old: float, new: float, tolerance: float, floor: float = FLOOR) -> bool:
+    return (
+        old == new
+        or (math.isnan(old) and math.isnan(new))
+        or abs(old - new) <= tolerance * max(abs(old), abs(new)) + floor
+    )
+
+
+def _names(what: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+    for name in old:
+        if name not in new:
+            yield f"{what} '{name}' is missing, the record has it"
+    for name in new:
+        if name not in old:
+            yield f"{what} '{name}' is new, the record lacks it"
+
+
+def _equal(what: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+    yield from _names(what, old, new)
+    for name in old:
+        if name in new and old[name] != new[name]:
+            yield f"{what} '{name}' is {new[name]!r}, the record says {old[name]!r}"
+
+
+def _output(old: Mapping[str, str], new: Mapping[str, str], tolerance: float) -> Iterator[str]:
+    for name in [*old, *(name for name in new if name not in old)]:
+        where = f"output of section '{name}'" if name else "output outside all sections"
+        if name not in new or name not in old:
+            yield f"{where}: {'nothing was printed, the record has some' if name in old else 'the record has none'}"
+            continue
+        old_lines, new_lines = old[name].split("\n"), new[name].split("\n")
+        for line, (a, b) in enumerate(zip(old_lines, new_lines, strict=False), start=1):
+            if not same_text(a, b, tolerance):
+                yield f"{where}, line {line}: it printed {b!r}, the record says {a!r}"
+                break
+        else:
+            if len(old_lines) != len(new_lines):
+                line = min(len(old_lines), len(new_lines)) + 1
+                yield f"{where}, line {line}: {len(new_lines)} lines, the record has {len(old_lines)}"
+
+
+def _measures(old: Mapping[str, Any], new: Mapping[str, Any], tolerance: float) -> Iterator[str]:
+    yield from _names("measure", old, new)
+    for name in old:
+        if name not in new:
+            continue
+        a, b = old[name], new[name]
+        if type(a) is not type(b):
+            yield f"measure '{name}' is {type(b).__name__} {b!r}, the record has {type(a).__name__} {a!r}"
+        elif not TIMED_NAME.search(name) and not (
+            _close(a, b, tolerance) if isinstance(a, float) and isinstance(b, float) else a == b
+        ):
+            yield f"measure '{name}' is {b!r}, the record says {a!r}"
+
+
+def _tables(old: Mapping[str, Any], new: Mapping[str, Any], tolerance: float) -> Iterator[str]:
+    yield from _names("table", old, new)
+    for name in old:
+        if name not in new:
+            continue
+        a, b = old[name], new[name]
+        if a["columns"] != b["columns"]:
+            yield f"table '{name}' has the columns {b['columns']}, the record has {a['columns']}"
+        elif len(a["rows"]) != len(b["rows"]):
+            yield f"table '{name}' has {len(b['rows'])} rows, the record has {len(a['rows'])}"
+        else:
+            timed = [bool(_TIMED_COLUMN.search(column)) for column in a["columns"]]
+            for at, (old_row, new_row) in enumerate(zip(a["rows"], b["rows"], strict=True), start=1):
+                for column, free, one, two in zip(a["columns"], timed, old_row, new_row, strict=True):
+                    if not _same_cell(one, two, tolerance, free=free):
+                        yield f"table '{name}', row {at}, column '{column}': {two!r}, the record says {one!r}"
+
+
+def _same_cell(old: Any, new: Any, tolerance: float, *, free: bool) -> bool:
+    if isinstance(old, dict) and isinstance(new, dict):
+        return old.keys() == new.keys() and all(_same_cell(old[k], new[k], tolerance, free=False) for k in old)
+    if isinstance(old, bool) or isinstance(new, bool):
+        return old is new
+    if isinstance(old, str) and isinstance(new, str):
+        return same_text(old, new, tolerance)
+    if isinstance(old, (int, float)) and isinstance(new, (int, float)):
+        whole = isinstance(old, int) and isinstance(new, int)
+        return free or (old == new if whole else _close(old, new, tolerance))
+    return False
+
+
+def _figures(old: Mapping[str, Any], new: Mapping[str, Any], tolerance: float) -> Iterator[str]:
+    yield from _names("figure", old, new)
+    for name in old:
+        if name in new:
+            yield from _part(f"figure '{name}'", old[name], new[name], tolerance, free=False, scale=0.0)
+
+
+def _part(where: str, old: Any, new: Any, tolerance: float, *, free: bool, scale: float) -> Iterator[str]:
+    if isinstance(old, dict) and isinstance(new, dict):
+        free = free or old.get("timing") is True
+        if old.get("kind") == new.get("kind") == "timeline":
+            groups = [sorted({(span["lane"], str(span.get("group"))) for span in one["spans"]}) for one in (old, new)]
+            if groups[0] != groups[1]:
+                yield f"{where}: lanes and groups {groups[1]}, the record has {groups[0]}"
+            old, new = ({key: value for key, value in one.items() if key != "spans"} for one in (old, new))
+        if list(old) != list(new) and set(old) != set(new):
+            yield f"{where}: parts {sorted(new)}, the record has {sorted(old)}"
+            return
+        for key in old:
+            yield from _part(f"{where}, {key}", old[key], new[key], tolerance, free=free, scale=0.0)
+    elif isinstance(old, list) and isinstance(new, list):
+        if len(old) != len(new):
+            yield f"{where}: {len(new)} entries, the record has {len(old)}"
+            return
+        scale = max((abs(x) for x in old if isinstance(x, (int, float))), default=scale)
+        for at, (a, b) in enumerate(zip(old, new, strict=True)):
+            yield from _part(f"{where}[{at}]", a, b, tolerance, free=free, scale=scale)
+    elif isinstance(old, str) and isinstance(new, str):
+        if not same_text(old, new, tolerance):
+            yield f"{where}: {new!r}, the record says {old!r}"
+    elif isinstance(old, bool) or isinstance(new, bool) or old is None or new is None:
+        if old is not new:
+            yield f"{where}: {new!r}, the record says {old!r}"
+    elif isinstance(old, (int, float)) and isinstance(new, (int, float)):
+        if not free and not _close(old, new, tolerance, FLOOR * max(1.0, scale)):
+            yield f"{where}: {new!r}, the record says {old!r}"
+    else:
+        yield f"{where}: {type(new).__name__}, the record has {type(old).__name__}"

@@ -1,0 +1,160 @@
+"""The questions and the glossary as cards to take away: an Anki package and a table in CSV.
+
+Ids are made from the ids of questions and words, which never change, so that an import over an older package replaces
+texts and leaves a reader's history alone. The same sources give the same bytes.
+Source: https://github.com/kerrickstaley/genanki
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import sqlite3
+from hashlib import sha256
+from typing import TYPE_CHECKING, NamedTuple
+
+import genanki  # type: ignore[import-untyped]
+from bs4 import BeautifulSoup, Tag
+
+from hooks import bank
+from hooks.archive import zipped
+from hooks.selfcheck import slug
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from hooks.bank import Asked
+    from hooks.flashcards import Word
+
+FOLDER = "decks"
+FIELDS = ("Front", "Back", "Link", "Id")
+# Chosen once. Anki knows the note type by it: another number would make a second type beside the first.
+MODEL_ID = 1_763_705_101
+# What ids are made with: it stays when the site is renamed.
+SPACE = "tensorflow-at-scale"
+GLOSSARY = "Glossary"
+CSS = """\
+.card { font: 18px/1.5 system-ui, sans-serif; max-width: 40em; margin: 0 auto; padding: 1em; }
+ol { list-style: upper-alpha; } li { margin: 0.3em 0; }
+code { font: 0.9em/1.4 ui-monospace, monospace; }
+.why { margin: 0.2em 0 0.8em; opacity: 0.85; } .link { font-size: 0.8em; }
+"""
+BACK = '{{FrontSide}}<hr id="answer">{{Back}}<p class="link"><a href="{{Link}}">On its page</a></p>'
+
+
+class Card(NamedTuple):
+    """One card: its id, the part of the site it belongs to, both sides as HTML, and where it stands on the site."""
+
+    id: str
+    deck: str
+    front: str
+    back: str
+    link: str
+
+
+def cards(asked: Iterable[Asked], words: Iterable[Word], site: str) -> list[Card]:
+    """Return a card for each question and each word.
+
+    Args:
+        asked: the questions.
+        words: the words of the glossary.
+        site: the site's address; links become absolute.
+    """
+    found = [_question(one, site) for one in asked]
+    for word in words:
+        meaning = bank.rebase(word.meaning, word.url, site=site)
+        front = f"<p>What is meant by <b>{word.name}</b>?</p>"
+        found.append(Card(f"term-{word.id}", GLOSSARY, front, meaning, f"{site}{word.url}#{word.id}"))
+    return found
+
+
+def _question(one: Asked, site: str) -> Card:
+    """Return the card of a question: its options in front, right or wrong with the reasons behind."""
+    box = BeautifulSoup(bank.rebase(one.html, one.page.url, site=site), "html.parser")
+    for proof in box.select(".quiz-proof"):
+        proof.decompose()
+    asked = " ".join(_inner(part) for part in box.select("legend > span"))
+    stem = "".join(str(part) for part in box.select("fieldset > :not(legend, ol, details)"))
+    options = "".join(f"<li>{_inner(span)}</li>" for span in box.select(".quiz-options label > span"))
+    told = ""
+    for item in box.select(".quiz-reasons > li"):
+        verdict, reason = item.select_one(".quiz-verdict"), item.select_one(".quiz-reason")
+        mark = "✓" if "quiz-right" in (item.get("class") or []) else "✗"
+        told += f'<li>{mark} {_inner(verdict)}<div class="why">{_inner(reason)}</div></li>'
+    front = f"<p>{asked}</p>{stem}<ol>{options}</ol>"
+    return Card(one.question.id, one.page.section, front, f"<ol>{told}</ol>", site + one.url)
+
+
+def _inner(element: Tag | None) -> str:
+    return element.decode_contents().strip() if element else ""
+
+
+def number(name: str, base: int, span: int) -> int:
+    """Return a number for a name, always the same, in `[base, base + span)`."""
+    return base + int.from_bytes(sha256(name.encode()).digest()[:8]) % span
+
+
+def package(found: list[Card], *, name: str, when: int) -> bytes:
+    """Return an Anki package: a deck for each part of the site, under one that bears its name.
+
+    Args:
+        found: the cards.
+        name: the name of the deck.
+        when: the time at which the notes changed, in seconds since 1970. Anki takes over a note that is newer.
+    """
+    template = {"name": "Card", "qfmt": "{{Front}}", "afmt": BACK}
+    fields = [{"name": field} for field in FIELDS]
+    model = genanki.Model(MODEL_ID, name, fields=fields, templates=[template], css=CSS)
+    decks: dict[str, genanki.Deck] = {}
+    for card in found:
+        title = f"{name}::{card.deck}"
+        deck = decks.setdefault(title, genanki.Deck(number(f"deck {SPACE} {card.deck}", 1 << 30, 1 << 30), title))
+        # The id is the last field, so that the note is found by it too.
+        values = [card.front, card.back, card.link, card.id]
+        deck.add_note(
+            genanki.Note(
+                model, values, tags=[slug(card.deck)], guid=genanki.guid_for(SPACE, card.id), due=len(deck.notes)
+            )
+        )
+    database = sqlite3.connect(":memory:")
+    genanki.Package(list(decks.values())).write_to_db(database.cursor(), when, _ids(decks.values()))
+    database.commit()
+    content = database.serialize()
+    database.close()
+    return zipped({"collection.anki2": content, "media": b"{}"}, when)
+
+
+def _ids(decks: Iterable[genanki.Deck]) -> Iterator[int]:
+    """Return the ids of notes and cards in the order in which they are written. Anki reads them as milliseconds."""
+    for deck in decks:
+        for note in deck.notes:
+            yield number(f"note {note.guid}", 1_500_000_000_000, 1 << 37)
+            yield number(f"card {note.guid}", 1_500_000_000_000, 1 << 37)
+
+
+def table(found: list[Card]) -> str:
+    """Return the cards as CSV, as text without markup."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(["id", "section", "front", "back", "link"])
+    writer.writerows([card.id, card.deck, text(card.front), text(card.back), card.link] for card in found)
+    return buffer.getvalue()
+
+
+def text(markup: str) -> str:
+    """Return a piece of HTML as text: a line for each paragraph, options with their letters."""
+    page = BeautifulSoup(" ".join(markup.split()), "html.parser")
+    for listing in page.select("ol"):
+        for letter, item in zip("ABCDEF", listing.find_all("li", recursive=False), strict=False):
+            item.insert(0, f"{letter}. ")
+    for block in page.select("p, li, div, pre, tr"):
+        block.insert_before("\n")
+        block.append("\n")
+    lines = (line.strip() for line in page.get_text().splitlines())
+    return "\n".join(line for line in lines if line)
+
+
+def files(found: list[Card], *, name: str, when: int) -> dict[str, bytes]:
+    """Return what lies in the folder of the site, by its path below the site's root."""
+    stem = f"{FOLDER}/{slug(name)}"
+    return {f"{stem}.apkg": package(found, name=name, when=when), f"{stem}.csv": table(found).encode()}

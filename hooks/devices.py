@@ -1,0 +1,177 @@
+"""What `cpu`, `gpu` and `tpu` mean: one table, read by the runner and in the process of a program.
+
+Only the standard library is imported at the top: the code that needs TensorFlow imports it where it runs, which is
+never the process of the tests.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+DEFAULT_MIB = 8192
+SHARE = 0.8
+
+
+@dataclass(frozen=True)
+class Device:
+    """One kind of device.
+
+    Args:
+        name: what `--device` calls it.
+        kind: what TensorFlow calls it (`CPU`, `GPU`, `TPU`).
+        env: variables that must be set before TensorFlow starts.
+        splits: whether one physical device can stand for several logical ones.
+        exclusive: whether only one program at a time may use it.
+        tolerance_factor: by how much the tolerance of a program grows, for devices that sum in another order.
+        probe: Python code for a process of its own; prints a JSON object `{"hardware": [names]}`.
+    """
+
+    name: str
+    kind: str
+    env: dict[str, str] = field(default_factory=dict)
+    splits: bool = True
+    exclusive: bool = False
+    tolerance_factor: float = 1.0
+    probe: str = ""
+
+
+_PROBE_GPU = """
+import json, tensorflow as tf
+found = tf.config.list_physical_devices("GPU")
+names = [tf.config.experimental.get_device_details(one).get("device_name", "GPU") for one in found]
+print(json.dumps({"hardware": names}))
+"""
+_PROBE_TPU = """
+import json, tensorflow as tf
+resolver = tf.distribute.cluster_resolver.TPUClusterResolver(tpu="local")
+tf.config.experimental_connect_to_cluster(resolver)
+tf.tpu.experimental.initialize_tpu_system(resolver)
+print(json.dumps({"hardware": [one.name for one in tf.config.list_logical_devices("TPU")]}))
+"""
+
+TABLE: dict[str, Device] = {
+    "cpu": Device("cpu", "CPU", env={"CUDA_VISIBLE_DEVICES": "-1"}),
+    "gpu": Device(
+        "gpu",
+        "GPU",
+        env={"TF_FORCE_GPU_ALLOW_GROWTH": "true"},
+        exclusive=True,
+        tolerance_factor=10.0,
+        probe=_PROBE_GPU,
+    ),
+    "tpu": Device("tpu", "TPU", splits=False, exclusive=True, tolerance_factor=30.0, probe=_PROBE_TPU),
+}
+
+
+def plan(device: Device, wanted: int, physical: int, memory_mib: int | None = None) -> list[tuple[int, int | None]]:
+    """Say how many logical devices each physical one becomes, and how much memory (MiB) each of them may take.
+
+    Args:
+        device: the kind of device.
+        wanted: logical devices that a program asks for.
+        physical: devices of this kind that the machine has.
+        memory_mib: memory of one physical device, where it is known.
+
+    Returns:
+        One pair for each physical device to use; empty where there is nothing to set up. The memory is None where no
+        limit is to be set.
+    """
+    if wanted == 0 or physical == 0 or not device.splits:
+        return []
+    if device.kind == "CPU":
+        return [(wanted, None)]
+    if physical >= wanted:
+        return [(1, None)] * wanted
+    counts = [wanted // physical + (at < wanted % physical) for at in range(physical)]
+    return [(count, int((memory_mib or DEFAULT_MIB) * SHARE) // count) for count in counts]
+
+
+def prepare(name: str, wanted: int, *, table: dict[str, Device] | None = None) -> None:
+    """Set up logical devices in this process, before TensorFlow's runtime starts. A TPU has nothing to split."""
+    device = (table or TABLE)[name]
+    if not device.splits:
+        return
+    import tensorflow as tf  # noqa: PLC0415 - only the process of a program may import it
+
+    physical = tf.config.list_physical_devices(device.kind)
+    if not physical:
+        raise RuntimeError(f"TensorFlow sees no {device.kind}")
+    shares = plan(device, wanted, len(physical), _memory_mib() if device.kind == "GPU" else None)
+    if device.kind == "GPU":
+        tf.config.set_visible_devices(physical[: len(shares)], "GPU")
+    for one, (count, limit) in zip(physical, shares, strict=False):
+        if count > 1 or limit:
+            logical = [tf.config.LogicalDeviceConfiguration(memory_limit=limit) for _ in range(count)]
+            tf.config.set_logical_device_configuration(one, logical)
+
+
+def present(name: str, *, table: dict[str, Device] | None = None) -> str | None:
+    """Return why the device cannot be used here, None where it can. It asks a process of its own."""
+    return _look((table or TABLE)[name])[0] if name in (table or TABLE) else f"there is no device '{name}'"
+
+
+def hardware(name: str, *, table: dict[str, Device] | None = None) -> str:
+    """Return what the device is, for the record: the processor and its cores, or the accelerators."""
+    found = _look((table or TABLE)[name])[1]
+    names = [f"{found.count(one)}x {one}" if found.count(one) > 1 else one for one in dict.fromkeys(found)]
+    return ", ".join([*names, _processor()])
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _look(device: Device) -> tuple[str | None, list[str]]:
+    return _ask(device.kind, device.probe, tuple(sorted(device.env.items())))
+
+
+@functools.lru_cache(maxsize=16)
+def _ask(kind: str, probe: str, env: tuple[tuple[str, str], ...]) -> tuple[str | None, list[str]]:
+    if not probe:
+        return None, []
+    settings = {**os.environ, **dict(env), "TF_CPP_MIN_LOG_LEVEL": "2"}
+    command = [sys.executable, "-P", "-c", probe]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, env=settings, timeout=180, check=False)
+        last = done.stdout.strip().splitlines()[-1:] or ["{}"]
+        found = json.loads(last[0]).get("hardware", []) if done.returncode == 0 else []
+    except subprocess.TimeoutExpired:
+        return f"looking for a {kind} took more than three minutes", []
+    except ValueError:
+        return f"looking for a {kind} gave no answer", []
+    if found:
+        return None, [str(name) for name in found]
+    said = [line for line in done.stderr.strip().splitlines() if line.strip()][-1:]
+    return f"TensorFlow finds no {kind} here" + (f" ({said[0].strip()[:200]})" if said and done.returncode else ""), []
+
+
+@functools.lru_cache(maxsize=1)
+def _processor() -> str:
+    name = platform.machine()
+    with_names = Path("/proc/cpuinfo")
+    if with_names.is_file():
+        match = re.search(r"^model name\s*:\s*(.+)$", with_names.read_text(errors="replace"), re.MULTILINE)
+        name = match[1].strip() if match else name
+    return f"{cores()} cores, {name}" if cores() > 1 else f"1 core, {name}"
+
+
+def _memory_mib() -> int | None:
+    tool = shutil.which("nvidia-smi")
+    if not tool:
+        return None
+    command = [tool, "--query-gpu=memory.total", "--format=csv,noheader,nounits"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+        return min(int(line) for line in done.stdout.split())
+    except (OSError, ValueError, subprocess.TimeoutExpired):
+        return None

@@ -1,0 +1,77 @@
+"""The terms of the glossary page: a heading of the third level each, with its definition below."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from markdown.extensions.toc import slugify
+
+from hooks.errors import ROOT, GuideError
+
+PAGE = "docs/glossary.md"
+ENTRY = re.compile(
+    r"(?m)^###[ ]+(?P<term>.+?)[ ]*(?:\{:?[^}\n]*#(?P<id>[\w-]+)[^}\n]*\})?[ ]*\n+(?P<text>(?:(?!#).+\n?)+)"
+)
+LINK = re.compile(r"\[(?P<text>[^\]]+)\]\((?P<address>[^)]+)\)")
+# The link at the end of a definition says where it comes from.
+SOURCE = re.compile(r"\s*\[[^\]]+\]\(https?://[^)]+\)\s*$")
+
+
+@dataclass(frozen=True)
+class Term:
+    """One entry.
+
+    Attributes:
+        name: the term as its heading says it.
+        id: the anchor of its heading.
+        text: the definition in Markdown, without its source and without links.
+        line: where its heading stands, from 1.
+    """
+
+    name: str
+    id: str
+    text: str
+    line: int
+
+    def forms(self) -> list[str]:
+        """Return the words that mean it: the term and its plural."""
+        if re.search(r"[^aeiou]y$", self.name):
+            return [self.name, f"{self.name[:-1]}ies"]
+        return (
+            [self.name]
+            if self.name.endswith("s")
+            else [self.name, self.name + ("es" if self.name.endswith(("ch", "x")) else "s")]
+        )
+
+
+def parse(source: str) -> list[Term]:
+    """Return the terms of a glossary page in order.
+
+    Args:
+        source: the page in Markdown.
+
+    Raises:
+        GuideError: a term has no definition.
+    """
+    found = []
+    for entry in ENTRY.finditer(source):
+        text = " ".join(SOURCE.sub("", entry["text"].strip()).split())
+        line = source.count("\n", 0, entry.start()) + 1
+        if not text:
+            raise GuideError(PAGE, line, f"the term {entry['term']!r} has no definition", "write one before its source")
+        found.append(Term(entry["term"], entry["id"] or slugify(entry["term"], "-"), LINK.sub(r"\g<text>", text), line))
+    return found
+
+
+def terms(root: Path = ROOT) -> list[Term]:
+    """Return the terms of the project's glossary; none where it has no such page."""
+    file = root / PAGE
+    return list(_read(file, file.stat().st_mtime_ns)) if file.is_file() else []
+
+
+@lru_cache(maxsize=2)
+def _read(file: Path, _: int) -> tuple[Term, ...]:
+    return tuple(parse(file.read_text("utf8")))

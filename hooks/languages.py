@@ -1,0 +1,268 @@
+"""How a block of each language is checked. A language that is not in the table stops the build."""
+
+from __future__ import annotations
+
+import configparser
+import contextlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import yaml
+
+from hooks import errors
+
+if TYPE_CHECKING:
+    from hooks.blocks import Block
+
+SECONDS = 60
+DOCKERFILE = frozenset(
+    [
+        "ADD",
+        "ARG",
+        "CMD",
+        "COPY",
+        "ENTRYPOINT",
+        "ENV",
+        "EXPOSE",
+        "FROM",
+        "HEALTHCHECK",
+        "LABEL",
+        "ONBUILD",
+        "RUN",
+        "SHELL",
+        "STOPSIGNAL",
+        "USER",
+        "VOLUME",
+        "WORKDIR",
+    ]
+)
+# Packages whose generated modules (`*_pb2.py`) define the messages that a `textproto` block may name.
+MESSAGES = ("tensorflow_serving", "tritonclient")
+# What a copy of the project leaves out: all of it is made by the commands, not written.
+NOT_COPIED = shutil.ignore_patterns(".venv", ".git", ".cache", "site", "node_modules", "__pycache__", ".*_cache")
+
+
+class CheckError(Exception):
+    """A block does not hold what its language promises; the message says why."""
+
+
+@dataclass(frozen=True)
+class Language:
+    """How a language is checked: what the verification file calls it, by which function, and whether it runs."""
+
+    how: str
+    check: Callable[[Block, Path], None]
+    runs: bool = False
+
+
+def check(block: Block, *, root: Path = errors.ROOT) -> None:
+    """Check one block by its language; Python is the runner's.
+
+    Args:
+        block: the block.
+        root: the project, in a copy of which commands run.
+
+    Raises:
+        CheckError: when the block does not hold; the message names page, line and cause.
+    """
+    try:
+        LANGUAGES[block.language].check(block, root)
+    except errors.GuideError as error:
+        where = f"{block.page}:{block.line + error.line}"
+        raise CheckError(f"{where}: this {block.language} block does not hold: {error.cause}") from error
+    except (CheckError, ValueError, SyntaxError, yaml.YAMLError, configparser.Error) as error:
+        raise CheckError(f"{block.page}:{block.line}: this {block.language} block does not hold: {error}") from error
+
+
+def _python(block: Block, _root: Path) -> None:
+    compile(block.code, block.page, "exec", dont_inherit=True)
+
+
+def _shell(block: Block, root: Path) -> None:
+    _call(["bash", "-n"], stdin=block.code)
+    if block.run == "no":
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "project"
+        shutil.copytree(root, copy, ignore=NOT_COPIED, symlinks=True)
+        _call(["bash", "-euo", "pipefail", "-c", block.code], cwd=copy)
+
+
+def _console(block: Block, _root: Path) -> None:
+    commands: list[str] = []
+    for line in block.code.splitlines():
+        if line.startswith("$ "):
+            commands.append(line[2:])
+        elif line.startswith("> ") and commands:
+            commands[-1] += "\n" + line[2:]
+    if not commands:
+        raise CheckError("a console block shows commands after `$ `; use text for what is not a command")
+    for command in commands:
+        _call(["bash", "-n"], stdin=command)
+
+
+def _javascript(block: Block, _root: Path) -> None:
+    node = shutil.which("node", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
+    if node is None:
+        raise CheckError("there is no Node to run it: `make test` installs one; else see https://nodejs.org")
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "block.mjs"
+        file.write_text(block.code, "utf8")
+        _call([node, "--check", str(file)])
+        if block.run != "no":
+            _call([node, str(file)], cwd=Path(folder))
+
+
+def _json(block: Block, root: Path) -> None:
+    _against_schema(json.loads(block.code), block, root)
+
+
+def _yaml(block: Block, root: Path) -> None:
+    for document in yaml.load_all(block.code, Loader=_UniqueKeys):
+        _against_schema(document, block, root)
+
+
+def _toml(block: Block, root: Path) -> None:
+    _against_schema(tomllib.loads(block.code), block, root)
+
+
+def _ini(block: Block, _root: Path) -> None:
+    configparser.ConfigParser(interpolation=None).read_string(block.code)
+
+
+def _dockerfile(block: Block, _root: Path) -> None:
+    from dockerfile_parse import DockerfileParser  # type: ignore[import-untyped]  # noqa: PLC0415 - only tests have it
+
+    with tempfile.TemporaryDirectory() as folder:
+        parser = DockerfileParser(path=folder)
+        parser.content = block.code
+        steps = [step["instruction"] for step in parser.structure if step["instruction"] != "COMMENT"]
+    wrong = [step for step in steps if step not in DOCKERFILE]
+    if wrong:
+        raise CheckError(f"{wrong[0]} is no instruction of a Dockerfile")
+    if not [step for step in steps if step != "ARG"][:1] == ["FROM"]:
+        raise CheckError("a Dockerfile begins with FROM (only ARG may stand before it)")
+
+
+def _textproto(block: Block, _root: Path) -> None:
+    name = block.attributes.get("data-message")
+    if not name:
+        raise CheckError('name its message: ```textproto {data-message="tensorflow.serving.ModelServerConfig"}')
+    _call([sys.executable, "-m", "hooks.messages", name, *MESSAGES], stdin=block.code, cwd=errors.ROOT)
+
+
+def _markdown(block: Block, _root: Path) -> None:
+    from hooks.fences import check_slashes, fences  # noqa: PLC0415 - it imports this table
+
+    fences(block.code, block.page)
+    check_slashes(block.code, block.page)
+
+
+def _html(block: Block, _root: Path) -> None:
+    import html5lib  # type: ignore[import-untyped]  # noqa: PLC0415 - only tests have it
+
+    parser = html5lib.HTMLParser(strict=True)
+    try:
+        (parser.parse if block.code.lstrip().lower().startswith("<!doctype") else parser.parseFragment)(block.code)
+    except html5lib.html5parser.ParseError as error:
+        raise CheckError(f"not valid HTML: {error}") from error
+
+
+def _diff(block: Block, _root: Path) -> None:
+    left = right = 0
+    for line in block.code.rstrip("\n").split("\n"):
+        if hunk := re.match(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@", line):
+            if left or right:
+                raise CheckError(f"the hunk before {line!r} does not have the lines that its header counts")
+            left, right = (int(count) if count else 1 for count in hunk.groups())
+        elif left or right:
+            left -= line[:1] in ("-", " ", "")
+            right -= line[:1] in ("+", " ", "")
+        elif line and not re.match(r"[-+ \\]|diff |index |rename |similarity |new file |deleted file ", line):
+            raise CheckError(f"{line!r} is no line of a diff")
+    if left or right:
+        raise CheckError("the last hunk does not have the lines that its header counts")
+
+
+def _text(_block: Block, _root: Path) -> None:
+    """Plain text holds by itself; that it is no Python in disguise is checked when the block is collected."""
+
+
+class _UniqueKeys(yaml.SafeLoader):
+    """YAML where a key that stands twice is a mistake, as it is in every schema."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
+        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
+        for key in keys:
+            if keys.count(key) > 1:
+                raise CheckError(f"the key {key!r} stands twice (line {node.start_mark.line + 1})")
+        return super().construct_mapping(node, deep)
+
+
+def _against_schema(data: object, block: Block, root: Path) -> None:
+    name = block.attributes.get("data-schema")
+    if name is None:
+        return
+    import jsonschema  # noqa: PLC0415 - only where a block names a schema
+
+    file = root / "tests" / "schemas" / f"{name}.json"
+    if not file.is_file():
+        raise CheckError(f"there is no schema tests/schemas/{name}.json")
+    try:
+        jsonschema.validate(data, json.loads(file.read_text("utf8")))
+    except jsonschema.ValidationError as error:
+        raise CheckError(f"{error.json_path}: {error.message}") from error
+
+
+def _call(command: list[str], *, stdin: str = "", cwd: Path | None = None) -> None:
+    """Run a command with a time limit and raise what it said when it fails; whatever it started ends with it."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    with subprocess.Popen(
+        command,
+        cwd=cwd,
+        env={**os.environ, "PATH": path, "TF_CPP_MIN_LOG_LEVEL": "3"},
+        text=True,
+        start_new_session=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    ) as process:
+        try:
+            said, _ = process.communicate(stdin, timeout=SECONDS)
+        except subprocess.TimeoutExpired as error:
+            raise CheckError(f"it still ran after {SECONDS} s and was killed") from error
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+    if process.returncode:
+        raise CheckError(f"exit status {process.returncode}\n{said.strip()[-4000:]}")
+
+
+LANGUAGES: dict[str, Language] = {
+    "bash": Language("run", _shell, runs=True),
+    "console": Language("parsed", _console),
+    "diff": Language("parsed", _diff),
+    "dockerfile": Language("parsed", _dockerfile),
+    "html": Language("parsed", _html),
+    "ini": Language("parsed", _ini),
+    "js": Language("run", _javascript, runs=True),
+    "json": Language("parsed", _json),
+    "markdown": Language("parsed", _markdown),
+    "python": Language("run", _python, runs=True),
+    "sh": Language("run", _shell, runs=True),
+    "text": Language("shown", _text),
+    "textproto": Language("parsed", _textproto),
+    "toml": Language("parsed", _toml),
+    "yaml": Language("parsed", _yaml),
+}

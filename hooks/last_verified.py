@@ -1,0 +1,61 @@
+"""When what a page shows last ran: the oldest of the records behind it, for the foot of the page."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from hooks import reference
+from hooks.markup import NAMES
+from hooks.reference import Missing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from hooks.blocks import Block
+    from hooks.used import Used
+
+# What `str(hooks.quiz_key.Key)` says of a claim.
+_CLAIM = re.compile(rf"({reference.PROGRAM.pattern}):")
+
+
+def programs_of(use: Used, blocks: Iterable[Block]) -> set[str]:
+    """Return the programs behind a page: those that it shows, quotes, draws from or asks about.
+
+    Args:
+        use: what the page uses of the records.
+        blocks: its blocks of code.
+    """
+    quoted = [*use.outputs, *use.figures, *use.tables, *use.errors, *use.values]
+    asked = {path for question in use.questions for proof in question.proof for path in _CLAIM.findall(proof)}
+    shown = {block.program for block in blocks if reference.PROGRAM.fullmatch(block.program)}
+    return {entry.program for entry in quoted} | set(use.programs) | asked | shown
+
+
+def of_page(use: Used, blocks: Iterable[Block]) -> dict[str, str]:
+    """Return when a page was last verified, as `said` gives it; empty where no record stands behind it."""
+    found = []
+    for program in sorted(programs_of(use, blocks)):
+        try:
+            record = reference.record_of(program)
+        except Missing:  # a preview shows pages whose records are out of date
+            continue
+        found.append((str(record.recorded), record.versions))
+    return said(found)
+
+
+def said(records: Iterable[tuple[str, Mapping[str, str]]]) -> dict[str, str]:
+    """Return the day of the oldest record, and what it ran with.
+
+    Args:
+        records: the day of each record, such as `2026-11-21`, and the versions it was made with.
+
+    Returns:
+        `day`, and `versions`, such as `TensorFlow 2.21.0, Keras 3.15.1`; empty without a record.
+    """
+    oldest: tuple[str, Mapping[str, Any]] | None = min(records, key=lambda record: record[0], default=None)
+    if oldest is None:
+        return {}
+    day, versions = oldest
+    named = [f"{NAMES[name]} {versions[name]}" for name in ("tensorflow", "keras") if name in versions]
+    return {"day": day, "versions": ", ".join(named)}

@@ -1,0 +1,173 @@
+"""Start the interpreters that the runner needs: the server that forks, and fresh ones."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hooks.devices import TABLE
+from hooks.errors import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+START = 180.0
+# What could change a result and is not the program's own choice.
+FOREIGN_ENV = ("TF_", "KERAS_", "XLA_", "OMP_", "CUDA_")
+FIXED_ENV = {
+    "COLUMNS": "80",
+    "LANG": "C.UTF-8",
+    "MPLBACKEND": "Agg",
+    "PYTHONHASHSEED": "0",
+    "PYTHONIOENCODING": "utf-8",
+    "TF_CPP_MIN_LOG_LEVEL": "2",
+    "TZ": "UTC",
+}
+
+
+class Launcher:
+    """Hands the socket of a job to a fork of the server or to a fresh interpreter; owns the folder of all jobs.
+
+    Args:
+        preload: modules that the server imports; with none there is no server.
+        place: where the folder is made; the system's place by default.
+    """
+
+    def __init__(self, preload: Sequence[str], place: Path | None) -> None:
+        self.preload = tuple(preload)
+        self._place, self._made, self._closed = place, 0, False
+        self._folder: Path | None = None
+        self._lock = threading.Lock()
+        self._server: subprocess.Popen[bytes] | None = None
+        self._control: socket.socket | None = None
+
+    def folder(self) -> Path:
+        """Return the name for the folder of the next job. Its supervisor makes it and removes it."""
+        with self._lock:
+            self._made += 1
+            return self._base() / str(self._made)
+
+    def launch(self, end: socket.socket, device: str, env: Mapping[str, str]) -> subprocess.Popen[bytes] | None:
+        """Start a supervisor that talks over `end`.
+
+        Args:
+            end: its end of a socket pair.
+            device: the device that the job is for.
+            env: variables that must be set before TensorFlow is imported; with any, the interpreter is a fresh one.
+
+        Returns:
+            The fresh interpreter, None where the server forked.
+
+        Raises:
+            RuntimeError: the server did not start.
+        """
+        with self._lock:
+            if self._closed:
+                raise RuntimeError("the runner was closed")
+            if env or not self.preload:
+                settings = {**self._env(), **TABLE[device].env, **env}
+                return self._python("alone", end, [], settings)
+            socket.send_fds(self._started(), [b"."], [end.fileno()])
+            return None
+
+    def stop(self) -> None:
+        """Tell the server to end, also while it imports; nothing starts any more."""
+        self._closed = True
+        if self._control is not None:
+            with contextlib.suppress(OSError):
+                self._control.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """End the server, and with it every job of its; remove the folder."""
+        self.stop()
+        if self._control is not None:
+            self._control.close()
+        if self._server is not None:
+            wait(self._server)
+        self._control = self._server = None
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _started(self) -> socket.socket:
+        """Return the socket of the server, started and ready; a server that died is started again."""
+        if self._server is not None and self._server.poll() is None and self._control is not None:
+            return self._control
+        if self._control is not None:
+            self._control.close()
+        ours, theirs = socket.socketpair()
+        with theirs:
+            env = {**self._env(), **TABLE["cpu"].env}
+            self._server = self._python("main", theirs, [" ".join(self.preload), str(self._base())], env)
+        self._control = ours
+        ours.settimeout(START)
+        answer = next(lines(ours), {"error": "it ended"})
+        ours.settimeout(None)
+        if "error" in answer:
+            ours.close()
+            self._server.kill()  # it has no jobs yet
+            self._server.wait()
+            self._control = self._server = None
+            raise RuntimeError(f"importing {', '.join(self.preload)} failed: {answer['error']}")
+        return ours
+
+    def _python(
+        self, what: str, end: socket.socket, arguments: list[str], env: Mapping[str, str]
+    ) -> subprocess.Popen[bytes]:
+        """Start `hooks.server.what` in an interpreter of its own, out of reach of the terminal's Ctrl-C."""
+        code = (
+            f"import sys; sys.path.insert(0, {str(ROOT)!r}); from hooks import server; del sys.path[0]; server.{what}()"
+        )
+        command = [sys.executable, "-P", "-c", code, str(end.fileno()), *arguments]
+        with (self._base() / "log").open("ab") as log:  # what TensorFlow says when it is imported
+            return subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                pass_fds=[end.fileno()],
+                env=env,
+                cwd="/",
+                start_new_session=True,
+            )
+
+    def _base(self) -> Path:
+        if self._folder is None:
+            self._folder = Path(tempfile.mkdtemp(prefix="guide-", dir=self._place))
+        return self._folder
+
+    def _env(self) -> dict[str, str]:
+        kept = {key: value for key, value in os.environ.items() if not key.startswith(FOREIGN_ENV)}
+        return {**kept, **FIXED_ENV, "KERAS_HOME": str(self._base() / "keras")}
+
+
+def lines(end: socket.socket) -> Iterator[dict[str, Any]]:
+    """Yield the JSON objects that come over a socket, one a line, until the other end closes."""
+    text = b""
+    while True:
+        try:
+            part = end.recv(1 << 20)
+        except ConnectionResetError:
+            return
+        if not part:
+            return
+        *whole, text = (text + part).split(b"\n")
+        for line in whole:
+            yield json.loads(line)
+
+
+def wait(process: subprocess.Popen[bytes]) -> None:
+    """Wait for a process that has been told to end; kill it where it does not."""
+    try:
+        process.wait(timeout=25)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

@@ -1,0 +1,59 @@
+"""What Python-Markdown shows as text, without a word, when it could not read it: a broken fence, block or snippet."""
+
+from __future__ import annotations
+
+import re
+
+from hooks import shown
+from hooks.errors import GuideError
+from hooks.languages import LANGUAGES
+
+IN_PROSE = {
+    "a fence that was not read as a fence": re.compile(r"```|~~~"),
+    "a `///` block that was not read as a block": re.compile(r"(?m)^\s*/{3,}(?=\s|$)"),
+    "a snippet that was not expanded": re.compile(r"-8<-"),
+    "a value that was not filled in": re.compile(r"\{\{.*?\}\}"),
+    "a key of a question that was not read": re.compile(r"\{\s*(?:claim|source)\s*:"),
+    "attributes that were not read": re.compile(r"\{:?\s*(?:[#.][\w-]+|data-[\w-]+=|id=)[^}]*\}"),
+    "an admonition or tab that was not read": re.compile(r"(?m)^(?:!!!|\?\?\?\+?|===)\s+[\"\w]"),
+    "a footnote without its text": re.compile(r"\[\^[^\]]+\]"),
+}
+# A fence whose header could not be read becomes inline code that begins with the header, over several lines.
+HEADER = r"\.?(?:{})".format(
+    "|".join([*LANGUAGES, "py", "python3", "shell", "javascript", "yml", "console", "{[^\n]*"])
+)
+IN_CODE = {
+    "a fence header that could not be read, so the fence became inline code": re.compile(
+        rf"\A{HEADER}(?:[ \t][^\n]*)?\n"
+    ),
+}
+
+
+def check(html: str, source: str, file: str) -> None:
+    """Raise for the first thing on a page that was written as markup and came out as text.
+
+    Args:
+        html: the page as Python-Markdown rendered it.
+        source: the page as its author wrote it.
+        file: the page's path, for messages.
+
+    Raises:
+        GuideError: with the line of the source where it stands.
+    """
+    seen = shown.read(html)
+    for texts, patterns in ((seen.prose, IN_PROSE), (seen.inline, IN_CODE)):
+        for text in texts:
+            for what, pattern in patterns.items():
+                if found := pattern.search(text):
+                    start = text[found.start() :].strip().split("\n")[0][:80]
+                    cure = "mend it, or write it as inline code"
+                    raise GuideError(file, _line(source, start), f"{what}: {start!r}", cure)
+
+
+def _line(source: str, text: str) -> int:
+    """Return the line that holds the text, or its longest word where Markdown changed the rest."""
+    for needle in (text, max(text.split() or [""], key=len)):
+        at = source.find(needle) if needle else -1
+        if at >= 0:
+            return source.count("\n", 0, at) + 1
+    return 0

@@ -1,0 +1,150 @@
+"""What programs read: a Markdown copy of each page, llms.txt, structured data, a feed; and redirects, and the sources.
+
+Each is made by a module of its own; the events here hand it the pages once `hooks/site.py` has finished them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mkdocs.plugins import event_priority
+from mkdocs.utils import get_relative_url
+
+from hooks import csp, feed, loud, markdown_copy, programs, publish, records, redirects, selfcheck, sources, structured
+from hooks.extension import used
+from hooks.markup import DEVICES
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import Files
+    from mkdocs.structure.nav import Navigation
+    from mkdocs.structure.pages import Page
+
+    from hooks.used import Question
+
+COPY = "index.md"
+# The space means nothing to others; the theme takes a link without it for a translation and looks for its site map.
+ALTERNATE = "alternate "
+_pages: list[Page] = []
+_written: dict[str, str] = {}
+
+
+def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> None:
+    """Keep the pages in the order of reading, and check the redirects."""
+    _pages[:] = nav.pages
+    _written.clear()
+    redirects.check(_redirects(config), {page.url for page in nav.pages})
+
+
+def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> None:
+    """Keep what an author wrote: what the build gathers on a page later cites nothing of its own."""
+    _written[page.url] = html
+
+
+@event_priority(-50)
+def on_env(env: Environment, config: MkDocsConfig, files: Files) -> None:
+    """Fill in the sources, and put old anchors beside new ones."""
+    said = [(page.url, str(page.title), _written.get(page.url, "")) for page in _pages]
+    listed = config.extra.get("sources", {})
+    for page in _pages:
+        content = sources.fill(page.content or "", said, listed.get("kinds", []), listed.get("own", []))
+        content = publish.links(
+            content, url=page.url, file=page.file.src_uri, repository=config.extra["repository"], cards={}
+        )
+        page.content = redirects.anchors(content, page.url, _redirects(config))
+
+
+def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
+    """Tell what the page is, and where its Markdown and the feed are."""
+    head = structured.block(_described(page, config))
+    head += f'<link rel="{ALTERNATE}" type="text/markdown" href="{COPY}">'
+    if _runs():
+        address = get_relative_url(feed.FILE, page.url)
+        head += f'<link rel="{ALTERNATE}" type="application/atom+xml" title="What was run" href="{address}">'
+    return output.replace("</head>", f"{head}</head>", 1)
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Write the files; a preview is for people, who wait for it."""
+    if loud.serving():
+        return
+    site, address = Path(config.site_dir), _address(config)
+    made = {}
+    for page in _pages:
+        made[f"{page.url}{COPY}"] = markdown_copy.convert(page.content or "", address + page.url)
+    made["llms.txt"] = _llms(config)
+    if found := _runs():
+        made[feed.FILE] = feed.atom(found, name=config.site_name, site=address, pages=_shown(config))
+    made |= {path: csp.add_policy(text) for path, text in redirects.stubs(_redirects(config), address).items()}
+    for path, text in made.items():
+        (site / path).parent.mkdir(parents=True, exist_ok=True)
+        (site / path).write_text(text, "utf8")
+
+
+def _llms(config: MkDocsConfig) -> str:
+    """Return the list of all pages with their descriptions.
+
+    Source: https://llmstxt.org/
+    """
+    lines = [f"# {config.site_name}", "", f"> {config.site_description}", ""]
+    section = ""
+    for page in _pages:
+        part = next((str(item.title) for item in reversed(list(page.ancestors))), "")
+        if part != section:
+            lines += ["", f"## {part}", ""]
+            section = part
+        about = page.meta.get("description", "")
+        lines.append(f"- [{page.title}]({_address(config)}{page.url}{COPY})" + (f": {about}" if about else ""))
+    return "\n".join(lines) + "\n"
+
+
+def _described(page: Page, config: MkDocsConfig) -> dict[str, Any]:
+    address = _address(config)
+    return structured.describe(
+        url=address + page.url,
+        title=str(page.title),
+        description=page.meta.get("description", config.site_description or ""),
+        changed=str(page.update_date or ""),
+        site=(config.site_name, address),
+        path=[(str(part.title), "") for part in reversed(list(page.ancestors))],
+        questions=_questions(config) if selfcheck.MARK in _written.get(page.url, "") else [],
+    )
+
+
+def _questions(config: MkDocsConfig) -> list[tuple[str, Question]]:
+    """Return all questions with their addresses: one page has their data, for it would weigh on every other."""
+    return [
+        (f"{_address(config)}{page.url}#quiz-{question.id}", question)
+        for page in _pages
+        for question in used(_source(page, config)).questions
+    ]
+
+
+def _runs() -> feed.Runs:
+    """Return the records of all programs by day and device."""
+    every = (records.load(program, device) for program in programs.all_programs() for device in DEVICES)
+    return feed.runs(record for record in every if record)
+
+
+def _shown(config: MkDocsConfig) -> dict[str, list[tuple[str, str]]]:
+    """Return for each program the pages that show it."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for page in _pages:
+        for program in used(_source(page, config)).programs:
+            found.setdefault(program, []).append((page.url, str(page.title)))
+    return found
+
+
+def _source(page: Page, config: MkDocsConfig) -> str:
+    root = Path(config.config_file_path).absolute().parent
+    return Path(page.file.abs_src_path or page.file.src_uri).relative_to(root).as_posix()
+
+
+def _redirects(config: MkDocsConfig) -> dict[str, str]:
+    return config.extra.get("redirects") or {}
+
+
+def _address(config: MkDocsConfig) -> str:
+    return (config.site_url or "").rstrip("/") + "/"

@@ -1,0 +1,234 @@
+"""A notebook beside each page that shows Python: the same blocks, and everything of each program between them."""
+
+from __future__ import annotations
+
+import html
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+import nbformat
+
+from hooks import programs
+from hooks.blocks import uses_tensorflow
+from hooks.fences import after_front_matter
+from hooks.prose import to_jupyter
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hooks.blocks import Block
+    from hooks.programs import Program
+
+MARKER = re.compile(r"^[ \t]*# --8<-- \[(start|end):.*\][ \t]*$")
+SPLIT = """\
+if not tf.config.list_physical_devices("GPU"):
+    cpu = tf.config.list_physical_devices("CPU")[0]
+    tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * {count})"""
+SETUP = f"import tensorflow as tf\n\n{SPLIT}"
+SETUP_WHY = (
+    "Without a GPU this cell splits the CPU into {count} logical devices. It must run before TensorFlow is first used: "
+    "restart the runtime to run it again."
+)
+HELPER = "logical_devices.py"
+HELPER_WHY = (
+    f"Programs that cannot share this kernel run beside it. `{HELPER}` gives them logical devices in the same way."
+)
+HELPER_CODE = f'''%%writefile {HELPER}
+"""Run a program on logical devices where there is no GPU: python {HELPER} COUNT FILE."""
+
+import runpy
+import sys
+
+import tensorflow as tf
+
+count, sys.argv = int(sys.argv[1]), sys.argv[2:]
+{SPLIT.format(count="count")}
+runpy.run_path(sys.argv[0], run_name="__main__")'''
+METADATA = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+
+
+def notebook(*, source: str, blocks: list[Block], title: str, site: str, folder: str, url: str) -> str:
+    """Return the notebook of a page as text; the same page gives the same bytes.
+
+    Args:
+        source: the page as its author wrote it.
+        blocks: its blocks.
+        title: its title.
+        site: the address of the site.
+        folder: the folder of its source under `docs/`, empty for `docs/` itself.
+        url: its address under the site's root.
+    """
+    page = site + url
+    writer = _Writer(blocks)
+    writer.say(_head(blocks, title, page))
+    devices = _kernel_devices(blocks)
+    if devices:
+        writer.say(SETUP_WHY.format(count=devices))
+        writer.run(SETUP.format(count=devices))
+    if any(_on_devices(program) for program in _beside(blocks)):
+        writer.say(HELPER_WHY)
+        writer.run(HELPER_CODE)
+    lines = source.split("\n")
+    at = after_front_matter(lines)
+    for block in blocks:
+        writer.say(to_jupyter("\n".join(lines[at : block.line - 1]), base=f"{site}{folder}", page=page))
+        writer.show(block)
+        at = block.end
+    writer.say(to_jupyter("\n".join(lines[at:]), base=f"{site}{folder}", page=page))
+    made = nbformat.v4.new_notebook(cells=writer.cells, metadata=METADATA)
+    nbformat.validate(made)
+    return nbformat.writes(made) + "\n"
+
+
+def links(*, path: str, repository: Mapping[str, str]) -> str:
+    """Return the links under a page's title: download the notebook, open it in Colab.
+
+    Args:
+        path: the notebook's path under the site's root.
+        repository: `extra.repository` of mkdocs.yml; its branch of the built site is where Colab finds the notebook.
+    """
+    name = path.rpartition("/")[2]
+    colab = (
+        f"https://colab.research.google.com/github/{repository['name']}/blob/{repository['pages_branch']}/{quote(path)}"
+    )
+    return (
+        '<p class="guide-notebook" data-search-exclude="">'
+        f'<a href="{html.escape(name)}" download>Download the notebook</a> '
+        f'<a href="{html.escape(colab)}">Open in Colab</a></p>'
+    )
+
+
+@dataclass
+class _Writer:
+    """Collects the cells; it knows how far each program has been written."""
+
+    blocks: list[Block]
+    cells: list[nbformat.NotebookNode] = field(default_factory=list)
+    done: dict[str, int] = field(default_factory=dict)  # lines of each program that are in cells
+
+    def say(self, text: str) -> None:
+        if text:
+            self.cells.append(nbformat.v4.new_markdown_cell(text, id=f"cell-{len(self.cells)}"))
+
+    def run(self, code: str) -> None:
+        if code.strip():
+            self.cells.append(nbformat.v4.new_code_cell(code.strip("\n"), id=f"cell-{len(self.cells)}"))
+
+    def show(self, block: Block) -> None:
+        """Write one block, and after the last block of a program the rest of it."""
+        if block.language != "python" or block.run == "no":
+            self.say(_fence(block))
+        elif not block.program:
+            self.run(block.code)
+        else:
+            self._part(block)
+
+    def _part(self, block: Block) -> None:
+        program = programs.load(block.program)
+        last = [other for other in self.blocks if other.program == block.program and other.language == "python"][-1]
+        if block.program != in_kernel(self.blocks):
+            self.say(_fence(block))
+            if block is last:
+                self.run(f"%%writefile {program.file.name}\n{_without_markers(program.source)}")
+                env = "".join(f"{name}={value!r} " for name, value in program.options.env.items())
+                helper = f"{HELPER} {program.options.devices} " if _on_devices(program) else ""
+                command = f"{env}{{sys.executable}} {helper}{program.file.name}"
+                self.run(f"import sys\n\n!{command}\nassert _exit_code == 0, 'it failed'")
+            return
+        lines = program.source.split("\n")
+        start = self.done.get(program.path, 0)
+        end = program.sections[block.section].last + 1 if block.section else len(lines)
+        if end > start:
+            self.run(_without_markers("\n".join(lines[start:end])))
+            self.done[program.path] = end
+        else:
+            self.say(_fence(block))  # its lines ran in a cell above
+        if block is last:
+            self.run(_without_markers("\n".join(lines[self.done[program.path] :])))
+
+
+def in_kernel(blocks: list[Block]) -> str:
+    """Return the program of a page that runs in the notebook's own process; empty where there is none.
+
+    It is the first one that can: a second MirroredStrategy in one process breaks the first
+    (https://github.com/tensorflow/tensorflow/issues/61314), several processes need a file to start from, and
+    environment variables come too late. Pages with blocks of their own keep the kernel for them.
+    """
+    if any(block.language == "python" and not block.program and block.run != "no" for block in blocks):
+        return ""
+    for path in dict.fromkeys(block.program for block in blocks if block.language == "python" and block.program):
+        program = programs.load(path)
+        if _shares(program) and _splits(program, blocks):
+            return path
+    return ""
+
+
+def _shares(program: Program) -> bool:
+    """Tell whether a program can run in a kernel: one process, no file of its own, nothing set before the import."""
+    options = program.options
+    return options.processes == 1 and not options.env and "__file__" not in program.source
+
+
+def _splits(program: Program, blocks: list[Block]) -> bool:
+    """Tell whether every cell would be whole statements."""
+    lines = program.source.split("\n")
+    ends = [
+        program.sections[block.section].last + 1 for block in blocks if block.program == program.path and block.section
+    ]
+    start = 0
+    for end in [*sorted(ends), len(lines)]:
+        try:
+            compile("\n".join(lines[start:end]), program.path, "exec", dont_inherit=True)
+        except SyntaxError:
+            return False
+        start = max(start, end)
+    return True
+
+
+def _kernel_devices(blocks: list[Block]) -> int:
+    if path := in_kernel(blocks):
+        return programs.load(path).options.devices
+    return (
+        4
+        if any(block.language == "python" and not block.program and uses_tensorflow(block.code) for block in blocks)
+        else 0
+    )
+
+
+def _beside(blocks: list[Block]) -> list[Program]:
+    """Return the programs that run beside the kernel."""
+    names = dict.fromkeys(block.program for block in blocks if block.language == "python" and block.program)
+    return [programs.load(name) for name in names if name != in_kernel(blocks)]
+
+
+def _on_devices(program: Program) -> bool:
+    """Tell whether a program that runs beside the kernel wants logical devices; several processes make their own."""
+    return program.options.devices > 1 and program.options.processes == 1
+
+
+def _head(blocks: list[Block], title: str, page: str) -> str:
+    names = dict.fromkeys(block.program for block in blocks if block.language == "python" and block.program)
+    needs = sorted({dependency for name in names for dependency in programs.load(name).dependencies})
+    text = f"The notebook of [{title}]({page}): the same code, with a link for what only the page shows."
+    if needs:
+        text += (
+            f" It needs `{' '.join(needs)}`; where another version is installed, run `%pip install` with that first."
+        )
+    return text
+
+
+def _fence(block: Block) -> str:
+    ticks = "```"
+    while ticks in block.code:
+        ticks += "`"
+    why = f"\n\nNot run here: {block.why.rstrip('.')}." if block.why else ""
+    return f"{ticks}{block.language}\n{block.code.rstrip()}\n{ticks}{why}"
+
+
+def _without_markers(code: str) -> str:
+    return re.sub(r"\n{3,}", "\n\n\n", "\n".join(line for line in code.split("\n") if not MARKER.match(line)))

@@ -1,0 +1,141 @@
+"""The whole site as one archive that works from a file, without a server: search, questions and drawings included.
+
+It is made from the built site, whose pages stay as they are. A browser that has a page from a file opens no folder, and
+fetches nothing; so links name `index.html`, the search index becomes a script, and modules become classic scripts.
+"""
+
+from __future__ import annotations
+
+import html as htmllib
+import json
+import posixpath
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from mkdocs.plugins import event_priority
+
+from hooks import classic, loud, moment
+from hooks.archive import zipped
+from hooks.selfcheck import slug
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mkdocs.config.defaults import MkDocsConfig
+
+# Also in the scripts with the questions, where HTML stands in a JSON text.
+LINK = re.compile(r'(?P<before>\b(?:href|src|data-again)=(?P<quote>\\?"))(?P<url>[^"\\]*)(?P=quote)')
+POLICY = re.compile(r'(?P<head><head><meta http-equiv="Content-Security-Policy" content=")(?P<policy>[^"]*)(?P<end>">)')
+MODULE = re.compile(r'<script type="module" src="(?P<folder>[^"]*assets/widgets/)widget\.js">')
+# For machines; the theme would fetch a site map beside the target of each.
+ALTERNATE = re.compile(r'<link rel="alternate"[^>]*>')
+INDEX = "search/search_index.json"
+WIDGETS = "assets/widgets"
+# For servers and crawlers alone.
+LEFT_OUT = ("404.html", "sitemap.xml", "sitemap.xml.gz", INDEX)
+
+
+def page(html: str, name: str, *, folders: set[str], away: Callable[[str], str]) -> str:
+    """Return a page as it lies in the archive.
+
+    Args:
+        html: the page of the site.
+        name: its path in the site.
+        folders: the paths of the site that hold an `index.html`.
+        away: the address on the web of a path that the archive does not have, else the empty string.
+    """
+    root = posixpath.relpath(".", posixpath.dirname(name)) + "/"
+    html = links(html, name, folders=folders, away=away)
+    html = ALTERNATE.sub("", html)
+    html = MODULE.sub(r'<script defer src="\g<folder>classic.js">', html)
+    # With instant navigation the theme waits for pages that it fetches.
+    html = re.sub(r'"navigation\.instant"(?:, )?', "", html, count=1)
+
+    def policy(found: re.Match[str]) -> str:
+        # A file has no origin that would be `'self'` in every browser.
+        allowed = found["policy"].replace("'self'", "'self' file:")
+        return f'{found["head"]}{allowed}{found["end"]}<script src="{root}assets/offline.js"></script>'
+
+    return POLICY.sub(policy, html, count=1)
+
+
+def links(text: str, name: str, *, folders: set[str], away: Callable[[str], str]) -> str:
+    """Return a page, or a script with pieces of one, whose links to folders name the page in them."""
+    here = posixpath.dirname(name)
+
+    def named(found: re.Match[str]) -> str:
+        parts = urlsplit(htmllib.unescape(found["url"]))
+        if parts.scheme or parts.netloc or not parts.path:
+            return found[0]
+        path = posixpath.normpath(posixpath.join(here, parts.path))
+        if address := away(path):
+            url = address
+        elif path in folders:
+            url = posixpath.join(parts.path, "index.html") + (f"#{parts.fragment}" if parts.fragment else "")
+        else:
+            return found[0]
+        return f"{found['before']}{htmllib.escape(url)}{found['quote']}"
+
+    return LINK.sub(named, text)
+
+
+def index(text: str) -> str:
+    """Return the search index as a script that names pages as the archive does."""
+    found = json.loads(text)
+    for entry in found["docs"]:
+        path, mark, anchor = entry["location"].partition("#")
+        if not path or path.endswith("/"):
+            entry["location"] = f"{path}index.html{mark}{anchor}"
+    return f"var __index = {json.dumps(found, ensure_ascii=False, separators=(',', ':'))}\n"
+
+
+def files(site: Path, *, address: str, name: str) -> dict[str, bytes]:
+    """Return what the archive holds, by path and in order.
+
+    Args:
+        site: the folder of the built site.
+        address: the site's address.
+        name: the archive's own path in the site; links to it lead to the web.
+    """
+    found = {path.relative_to(site).as_posix(): path for path in sorted(site.rglob("*")) if path.is_file()}
+    found.pop(name, None)
+    folders = {posixpath.dirname(path) or "." for path in found if posixpath.basename(path) == "index.html"}
+    wanted = {path: file for path, file in found.items() if path not in LEFT_OUT}
+
+    def away(path: str) -> str:
+        return address + path if path == name or path in LEFT_OUT else ""
+
+    out: dict[str, bytes] = {}
+    for path, file in wanted.items():
+        content = file.read_bytes()
+        if path.endswith(".html"):
+            content = page(content.decode(), path, folders=folders, away=away).encode()
+        elif path.endswith(".js") and path.partition("/")[0] != "assets":
+            content = links(content.decode(), path, folders=folders, away=away).encode()
+        out[path] = content
+    scripts = {path.name: path.read_text("utf-8") for path in modules(site / WIDGETS)}
+    if scripts:
+        out[f"{WIDGETS}/classic.js"] = classic.script(scripts, f"docs/{WIDGETS}").encode()
+    if INDEX in found:
+        out[INDEX.replace(".json", ".js")] = index(found[INDEX].read_text("utf-8")).encode()
+    return dict(sorted(out.items()))
+
+
+def modules(folder: Path) -> list[Path]:
+    """Return the modules of a folder, each after those that it imports: helpers, widgets, what shows them."""
+    rank = {"units.js": 0, "widget.js": 2}
+    return sorted(folder.glob("*.js"), key=lambda path: (rank.get(path.name, 1), path.name))
+
+
+@event_priority(-50)
+def on_post_build(config: MkDocsConfig) -> None:
+    """Write the archive into the site, when everything else is as a reader will get it; a preview has none."""
+    if loud.serving():
+        return
+    site, stem = Path(config.site_dir), slug(config.site_name)
+    address = (config.site_url or "").rstrip("/") + "/"
+    found = files(site, address=address, name=f"{stem}.zip")
+    when = moment.of_sources(Path(config.config_file_path).absolute().parent)
+    (site / f"{stem}.zip").write_bytes(zipped({f"{stem}/{path}": text for path, text in found.items()}, when))

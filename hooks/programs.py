@@ -1,0 +1,325 @@
+"""Read programs: complete files under `snippets/` with inline metadata, sections and claims.
+
+A program is checked when it is read, without running it. Every mistake is a `GuideError` with file and line.
+The metadata block is that of PEP 723 (https://peps.python.org/pep-0723/), the sections are those of pymdownx.snippets
+(https://facelessuser.github.io/pymdown-extensions/extensions/snippets/#snippet-sections).
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import functools
+import hashlib
+import os
+import re
+import textwrap
+import tomllib
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from hooks.errors import ROOT, GuideError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+SNIPPETS = ROOT / "snippets"
+FOREIGN = {"hooks", "tests", "snippets"}
+
+_METADATA = re.compile(r"(?m)^# /// script\n(?P<body>(?:#(?: .*)?\n)*?)# ///$")
+_MARKER = re.compile(r"^[ \t]*# --8<-- \[(?P<type>start|end):(?P<name>[a-z][a-z0-9_-]*)\][ \t]*$")
+_MARKER_LIKE = re.compile(r"-8<-")
+
+
+@dataclass(frozen=True)
+class Section:
+    """A shown part of a program: the lines `first` to `last` of the file, counted from 1, without the markers."""
+
+    name: str
+    first: int
+    last: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Options:
+    """The table `[tool.guide]` of a program; CONTRIBUTING.md says what each key means."""
+
+    devices: int = 4
+    processes: int = 1
+    seconds: float = 60
+    alone: bool = False
+    tolerance: float = 1e-3
+    env: Mapping[str, str] = field(default_factory=dict, hash=False)
+    files: Sequence[str] = field(default=(), hash=False)
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program as read from disk. `path` is relative to `snippets/`, with forward slashes.
+
+    `sha256` is that of its source; where it needs files beside it, of these too.
+    """
+
+    path: str
+    file: Path
+    source: str
+    sha256: str
+    title: str
+    sections: Mapping[str, Section] = field(hash=False)
+    options: Options
+    dependencies: tuple[str, ...]
+
+    @property
+    def companions(self) -> list[Path]:
+        """Return the files beside it that it needs to run."""
+        return [self.file.with_name(name) for name in self.options.files]
+
+    def section_at(self, line: int) -> str:
+        """Return the name of the section that holds `line`, or `""` outside all sections."""
+        return next((s.name for s in self.sections.values() if s.first <= line <= s.last), "")
+
+
+def load(path: str, *, root: Path | None = None) -> Program:
+    """Read and check one program.
+
+    Args:
+        path: the program relative to `snippets/`, for example `strategies/mirrored.py`.
+        root: the folder to use instead of `snippets/`.
+
+    Raises:
+        GuideError: there is no such program, or it breaks a rule of CONTRIBUTING.md.
+    """
+    root = root or SNIPPETS
+    pure = PurePosixPath(path)
+    file = root / pure
+    if pure.is_absolute() or ".." in pure.parts or pure.suffix != ".py":
+        raise GuideError(file, 0, f"'{path}' is not a path of a program", "write it as 'section/name.py'")
+    try:
+        source = file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        near = difflib.get_close_matches(path, paths(root=root), n=3, cutoff=0.5)
+        cure = f"did you mean {' or '.join(near)}" if near else "write it, or correct the path"
+        raise GuideError(file, 0, f"there is no program '{path}'", cure) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise GuideError(file, 0, f"the program cannot be read ({error})", "make it a readable file in UTF-8") from None
+    program = _parse(pure.as_posix(), file, source)
+    return _with_companions(program) if program.options.files else program
+
+
+def all_programs(*, root: Path | None = None) -> list[Program]:
+    """Read every program under `snippets/`, sorted by path.
+
+    Raises:
+        GuideError: the first program that breaks a rule.
+    """
+    return [load(path, root=root) for path in paths(root=root)]
+
+
+def needing(path: str, *, root: Path | None = None) -> list[Program]:
+    """Return the programs that name the file `path` among the files they need beside them, sorted by path."""
+    file = (root or SNIPPETS) / path
+    return [program for program in all_programs(root=root) if file in program.companions]
+
+
+def paths(*, root: Path | None = None) -> list[str]:
+    """Return the paths of all programs, sorted; their files are not read."""
+    return [path for path in files(root=root) if path.endswith(".py")]
+
+
+def files(*, root: Path | None = None) -> list[str]:
+    """Return the paths of all files under `snippets/`, sorted, without what tools leave there."""
+    root = root or SNIPPETS
+    found = []
+    for folder, folders, names in os.walk(root):
+        folders[:] = [name for name in folders if not name.startswith((".", "__pycache__", "node_modules"))]
+        found += [Path(folder, name).relative_to(root).as_posix() for name in names if not name.startswith(".")]
+    return sorted(found)
+
+
+def _with_companions(program: Program) -> Program:
+    """Return `program` with a hash that also covers the files it needs beside it."""
+    whole = hashlib.sha256(program.source.encode())
+    for file in program.companions:
+        try:
+            whole.update(b"\0" + file.name.encode() + b"\0" + file.read_bytes())
+        except OSError:
+            line = program.source[: program.source.index(file.name)].count("\n") + 1
+            cause = f"[tool.guide] names '{file.name}' in files, but there is no such file beside the program"
+            raise GuideError(program.file, line, cause, "add the file, or remove its name") from None
+    return replace(program, sha256=whole.hexdigest())
+
+
+@functools.lru_cache(maxsize=1024)
+def _parse(path: str, file: Path, source: str) -> Program:
+    """Check `source`; cached by the source itself, so that no edit is missed."""
+    options, dependencies = _metadata(file, source)
+    try:
+        tree = ast.parse(source, filename=str(file))
+    except (SyntaxError, ValueError) as error:
+        line = getattr(error, "lineno", 0) or 0
+        raise GuideError(file, line, f"the program is not Python: {error}", "correct the syntax") from None
+    docstring = ast.get_docstring(tree)
+    if not docstring or not docstring.strip():
+        raise GuideError(file, 1, "the program has no docstring", "say what it shows in one line at its top")
+    _check_imports(file, tree)
+    statements = list(_statements(tree.body))
+    if not any(_assigns(statement, "claims") for statement in statements):
+        cure = 'end it with claims = {"what_it_shows": ...}'
+        raise GuideError(file, len(source.splitlines()), "the program never assigns `claims` at its top level", cure)
+    return Program(
+        path=path,
+        file=file,
+        source=source,
+        sha256=hashlib.sha256(source.encode()).hexdigest(),
+        title=docstring.strip().splitlines()[0].strip(),
+        sections=_sections(file, source, {statement.lineno for statement in statements}),
+        options=options,
+        dependencies=dependencies,
+    )
+
+
+def _metadata(file: Path, source: str) -> tuple[Options, tuple[str, ...]]:
+    blocks = list(_METADATA.finditer(source))
+    if len(blocks) != 1:
+        count = "no" if not blocks else "more than one"
+        line = source.count("\n", 0, blocks[1].start()) + 1 if blocks else 1
+        cure = "start the file with one block from '# /// script' to '# ///' (PEP 723), each line a comment"
+        raise GuideError(file, line, f"the program has {count} metadata block", cure)
+    first = source.count("\n", 0, blocks[0].start("body")) + 1
+    lines = [line[2:] if line.startswith("# ") else line[1:] for line in blocks[0]["body"].splitlines()]
+    try:
+        data = tomllib.loads("\n".join(lines))
+    except tomllib.TOMLDecodeError as error:
+        where = re.search(r"at line (\d+)", str(error))
+        line = first + int(where[1]) - 1 if where else first + len(lines) - 1
+        raise GuideError(file, line, f"the metadata block is not TOML: {error}", "correct the block") from None
+
+    def line_of(key: str) -> int:
+        pattern = re.compile(rf"\s*(\[.*)?\b{re.escape(key)}\b")
+        return next((first + at for at, line in enumerate(lines) if pattern.match(line)), first)
+
+    for key in data:
+        if key not in ("requires-python", "dependencies", "tool"):
+            known = "use 'requires-python', 'dependencies' and '[tool.guide]'"
+            raise GuideError(file, line_of(key), f"the metadata block has an unknown key '{key}'", known)
+    if not isinstance(data.get("requires-python"), str):
+        cure = """write requires-python = ">=3.11" in the metadata block"""
+        raise GuideError(file, line_of("requires-python"), "'requires-python' is missing or not text", cure)
+    dependencies = data.get("dependencies")
+    if not isinstance(dependencies, list) or not all(isinstance(name, str) for name in dependencies):
+        cure = """write dependencies = ["tensorflow==2.21.*"] in the metadata block"""
+        raise GuideError(file, line_of("dependencies"), "'dependencies' is missing or not a list of text", cure)
+    tool = data.get("tool", {})
+    table = tool.get("guide", {}) if isinstance(tool, dict) else None
+    if not isinstance(table, dict):
+        raise GuideError(file, line_of("guide"), "'tool.guide' is not a table", "write it as [tool.guide]")
+    known_keys = [f.name for f in fields(Options)]
+    for key, value in table.items():
+        if key not in known_keys:
+            near = difflib.get_close_matches(key, known_keys, n=1)
+            cure = f"did you mean '{near[0]}'" if near else f"use one of {', '.join(known_keys)}"
+            raise GuideError(file, line_of(key), f"[tool.guide] has an unknown key '{key}'", cure)
+        wrong = _wrong(key, value)
+        if wrong:
+            raise GuideError(file, line_of(key), f"'{key}' in [tool.guide] is {value!r}", f"make it {wrong}")
+    return Options(**table), tuple(dependencies)
+
+
+def _wrong(key: str, value: Any) -> str | None:
+    """Return what `value` should be when it does not fit the key, else None."""
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    match key:
+        case "devices":
+            return None if number and isinstance(value, int) and value >= 0 else "a whole number from 0 up"
+        case "processes":
+            return None if number and isinstance(value, int) and value >= 1 else "a whole number from 1 up"
+        case "seconds":
+            return None if number and 0 < value <= 600 else "a number of seconds above 0, at most 600"
+        case "alone":
+            return None if isinstance(value, bool) else "true or false"
+        case "files":
+            plain = isinstance(value, list) and all(isinstance(v, str) and v and v == Path(v).name for v in value)
+            return None if plain else 'a list of names of files in the same folder, as ["server.py"]'
+        case "tolerance":
+            return None if number and 0 <= value < 1 else "a number from 0 to less than 1"
+        case _:
+            text = isinstance(value, dict) and all(isinstance(item, str) for item in value.values())
+            return None if text else 'a table of text, as { NAME = "value" }'
+
+
+def _check_imports(file: Path, tree: ast.Module) -> None:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = ["." * node.level + (node.module or "")]
+        else:
+            continue
+        for name in names:
+            if name.startswith(".") or name.partition(".")[0] in FOREIGN:
+                cure = "copy what it needs into it: a reader takes one file and it runs"
+                raise GuideError(file, node.lineno, f"the program imports '{name}' of this project", cure)
+
+
+def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield every statement that runs in the module's own frame, also those inside `if`, `with`, `for` and `try`."""
+    for statement in body:
+        yield statement
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            continue
+        for part in ("body", "orelse", "finalbody"):
+            yield from _statements(getattr(statement, part, []))
+        for part in ("handlers", "cases"):
+            for branch in getattr(statement, part, []):
+                yield from _statements(branch.body)
+
+
+def _assigns(statement: ast.stmt, name: str) -> bool:
+    if isinstance(statement, ast.Assign):
+        targets = statement.targets
+    elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
+        targets = [statement.target]
+    else:
+        return False
+    return any(isinstance(target, ast.Name) and target.id == name for target in targets)
+
+
+def _sections(file: Path, source: str, executable: set[int]) -> dict[str, Section]:
+    """Find the sections; each must hold the start of a statement that runs at the top level (`executable` lines)."""
+    sections: dict[str, Section] = {}
+    lines = source.split("\n")
+    open_name, open_line = "", 0
+    for number, line in enumerate(lines, start=1):
+        if not _MARKER_LIKE.search(line):
+            continue
+        marker = _MARKER.match(line)
+        if marker is None:
+            cure = "write '# --8<-- [start:name]' or '# --8<-- [end:name]' alone on its line, the name in lower case"
+            raise GuideError(file, number, f"a section marker is malformed: {line.strip()}", cure)
+        name = marker["name"]
+        if marker["type"] == "start":
+            if open_name:
+                cause = f"section '{name}' starts inside section '{open_name}' (line {open_line})"
+                raise GuideError(file, number, cause, f"end '{open_name}' first: sections do not nest")
+            if name in sections:
+                cause = f"section '{name}' was already used at line {sections[name].first - 1}"
+                raise GuideError(file, number, cause, "give it another name")
+            open_name, open_line = name, number
+            continue
+        if name != open_name:
+            cause = f"'[end:{name}]' closes a section that is not open"
+            cure = f"end '{open_name}' here" if open_name else f"remove it, or add '# --8<-- [start:{name}]' before it"
+            raise GuideError(file, number, cause, cure)
+        first, last = open_line + 1, number - 1
+        if not any(first <= line <= last for line in executable):
+            cause = f"section '{name}' holds no statement of the top level"
+            raise GuideError(file, open_line, cause, "put a whole statement into it, or remove the section")
+        text = textwrap.dedent("\n".join(lines[first - 1 : last]))
+        sections[name] = Section(name, first, last, text)
+        open_name = ""
+    if open_name:
+        cure = f"add '# --8<-- [end:{open_name}]' where it ends"
+        raise GuideError(file, open_line, f"section '{open_name}' is never closed", cure)
+    return sections

@@ -1,0 +1,108 @@
+"""The prose of a page as Markdown that Jupyter understands: containers flattened, links absolute."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urljoin, urlsplit
+
+from hooks import value
+from hooks.fences import SLASHES
+from hooks.reference import Missing
+
+BOX = re.compile(r'(?P<indent>\s*)(?:!!!|\?\?\?\+?|===)\s*\+?\s*(?P<kind>[\w-]+)?[^"]*(?:"(?P<title>.*)")?\s*$')
+BOX_START = re.compile(r"\s*(?:!!!|\?\?\?\+?|===)\s")
+OPTION = re.compile(r"\s{4,}[a-z_]+:\s")
+ATTRIBUTES = re.compile(r"[ \t]*\{:?\s*[#.][^}\n]*\}")
+COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+ABBREVIATION = re.compile(r"(?m)^\*\[[^\]]+\]:.*$")
+LINK = re.compile(r"(\]\(\s*<?)(?P<target>[^)\s>]+)")
+DEFINITION = re.compile(r"(?m)^(\s*\[[^\]^]+\]:\s+)(?P<target>\S+)")
+# What a notebook makes anew, or only the site can show.
+DROPPED = {"output"}
+ON_PAGE = {
+    "quiz": "Question",
+    "program": "Whole program",
+    "figure": "Figure",
+    "table": "Table",
+    "widget": "Drawing to move",
+}
+
+
+def to_jupyter(text: str, *, base: str, page: str) -> str:
+    """Return a piece of a page, without its fences, as plain Markdown.
+
+    Args:
+        text: the piece as its author wrote it.
+        base: the address of the folder that the page's source links from.
+        page: the address of the page, for what only the site can show.
+    """
+    text = "\n".join(_flatten(COMMENT.sub("", text).split("\n"), page))
+    text = ABBREVIATION.sub("", text)
+    text = re.sub(value.PATTERN, _value, text)
+    text = ATTRIBUTES.sub("", text)
+    text = re.sub(r"(?m)^\s*</?div[^>]*>\s*$", "", text)
+    for pattern in (LINK, DEFINITION):
+        text = pattern.sub(lambda found: found[1] + absolute(found["target"], base), text)
+    return re.sub(r"\n{3,}", "\n\n", text).strip()
+
+
+def absolute(target: str, base: str) -> str:
+    """Return the address on the site of a link as a page writes it."""
+    parts = urlsplit(target)
+    if parts.scheme or target.startswith("#"):
+        return target if parts.scheme else base + target
+    path = re.sub(r"(^|/)index\.md$", r"\1", parts.path)
+    path = re.sub(r"\.(md|ipynb)$", "/", path)
+    return urljoin(base, path) + (f"#{parts.fragment}" if parts.fragment else "")
+
+
+def _value(found: re.Match[str]) -> str:
+    try:
+        return value.resolve(found)[3]
+    except Missing:
+        return "(not recorded)"  # only in a preview: a build has stopped by now
+
+
+def _flatten(lines: list[str], page: str) -> list[str]:
+    """Take the containers away: `///` blocks, admonitions and tabs become their title and their content."""
+    out: list[str] = []
+    blocks: list[tuple[str, str]] = []  # slashes and name of each open block
+    boxes: list[int] = []  # the indentation of each open admonition or tab
+    in_options = False
+    for line in lines:
+        depth = len(line) - len(line.lstrip())
+        while boxes and line.strip() and depth <= boxes[-1]:
+            boxes.pop()
+        bare = line[4 * len(boxes) :] if boxes and not line[: 4 * len(boxes)].strip() else line
+        slashes = SLASHES.match(bare.strip())
+        if slashes:
+            in_options = bool(slashes["header"])
+            if not slashes["header"]:
+                if blocks:
+                    blocks.pop()
+                continue
+            name, _, argument = (part.strip() for part in slashes["header"].partition("|"))
+            blocks.append((slashes["slashes"], name))
+            out += ["", _headline(name, argument, page), ""]
+        elif in_options and OPTION.match(bare):
+            continue
+        elif any(name in DROPPED or name == "quiz" for _, name in blocks):
+            in_options = False
+        elif BOX_START.match(bare) and (box := BOX.match(bare)):
+            boxes.append(4 * len(boxes) + len(box["indent"]))
+            title = box["title"] or (box["kind"] or "").capitalize()
+            out += ["", f"**{title}**" if title else "", ""]
+        else:
+            in_options = False
+            out.append(bare)
+    return out
+
+
+def _headline(name: str, argument: str, page: str) -> str:
+    if name in DROPPED:
+        return ""
+    if name in ON_PAGE:
+        return f"*{ON_PAGE[name]}: [{argument if name in ('quiz', 'program') else 'see the page'}]({page})*"
+    if name == "error":
+        return f"*An error, [as the page shows it]({page}):*"
+    return f"**{argument}**" if argument else ""

@@ -1,0 +1,177 @@
+"""Drop from the style sheets what nothing on the site can use: features that are off, blocks that no page has.
+
+A rule goes when its selector needs a class that no page has and no script gives to an element, or an attribute's value
+that stands nowhere. A custom property goes when nothing refers to it.
+"""
+
+from __future__ import annotations
+
+import re
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import tinycss2  # type: ignore[import-untyped]
+from tinycss2.ast import (  # type: ignore[import-untyped]
+    AtRule,
+    Declaration,
+    Node,
+    QualifiedRule,
+    SquareBracketsBlock,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mkdocs.config.defaults import MkDocsConfig
+
+_WORD = re.compile(r"[\w-]+")
+_PROPERTY = re.compile(r"var\(\s*(--[\w-]+)")
+_CLASS = re.compile(r'\sclass="([^"]*)"')
+_ATTRIBUTE = re.compile(r'\s(?:dir|type)="([^"]*)"')
+# Where a script names classes that it gives: `class: "a"`, `className = "a"`, `classList.add("a")`, ("class", "a").
+_GIVEN = re.compile(
+    r"""(?:\bclass(?:Name)?["']?\s*[:=]\s*|classList\.(?:add|toggle|replace)\(\s*|["']class["']\s*,\s*)"""
+    r"""(["'`])(?P<names>.*?)\1"""
+)
+_TEMPLATE = re.compile(r"`([^`]*)`")
+# `fig-${kind}`: any class may begin so.
+_BEGINNING = re.compile(r"([\w-]{3,})\$\{")
+_NESTED = {"media", "supports"}
+# Attributes that scripts do not set: their values are looked up in the pages alone.
+_FIXED = {"dir", "type"}
+_command = ""
+
+
+def words(texts: Iterable[str]) -> set[str]:
+    """Return every word of the texts."""
+    return {word for text in texts for word in _WORD.findall(text)}
+
+
+class Used:
+    """What the elements of the site can have: classes, and values of attributes."""
+
+    def __init__(self, pages: list[str], scripts: list[str], *, named: bool) -> None:
+        """Read the pages and the scripts of the site.
+
+        Args:
+            pages: their HTML.
+            scripts: their text.
+            named: any word of a script counts as a class, not only those that it gives in a known way.
+        """
+        given = [found["names"] for script in scripts for found in _GIVEN.finditer(script)]
+        pieces = [text for script in scripts for text in _TEMPLATE.findall(script)]
+        written = [names for page in pages for names in _CLASS.findall(page)]
+        self.classes = words([*written, *(scripts if named else [*given, *pieces])])
+        self.beginnings = tuple({word for script in scripts for word in _BEGINNING.findall(script)})
+        self.fixed = words(value for page in pages for value in _ATTRIBUTE.findall(page))
+        self.values = words([*pages, *scripts])
+
+    def fits(self, selector: list[Node]) -> bool:
+        """Tell whether an element can match; what a selector has in brackets, such as `:is()`, is not looked at."""
+        for before, token in zip([None, *selector], selector, strict=False):
+            if token.type == "ident" and before is not None and before == ".":
+                if token.value not in self.classes and not token.value.startswith(self.beginnings or ("\0",)):
+                    return False
+            elif isinstance(token, SquareBracketsBlock) and not self._has(token):
+                return False
+        return True
+
+    def _has(self, attribute: SquareBracketsBlock) -> bool:
+        content = [part for part in attribute.content if part.type != "whitespace"]
+        if len(content) != 3 or content[1] != "=":
+            return True
+        known = self.fixed if content[0].value in _FIXED else self.values
+        return all(word in known for word in _WORD.findall(content[2].value))
+
+
+def selectors(prelude: list[Node]) -> list[list[Node]]:
+    """Return the selectors of a rule, split at its commas."""
+    parts: list[list[Node]] = [[]]
+    for node in prelude:
+        if node == ",":
+            parts.append([])
+        else:
+            parts[-1].append(node)
+    return parts
+
+
+def parsed(text: str | list[Node]) -> list[Node]:
+    """Return the rules of a style sheet, or of a rule that holds others."""
+    return list(tinycss2.parse_rule_list(text, skip_comments=True, skip_whitespace=True))
+
+
+def kept(rules: list[Node], used: Used) -> str:
+    """Return the rules that an element of the site can match."""
+    text = []
+    for rule in rules:
+        if isinstance(rule, QualifiedRule):
+            live = [tinycss2.serialize(part).strip() for part in selectors(rule.prelude) if used.fits(part)]
+            text.append(f"{','.join(live)}{{{tinycss2.serialize(rule.content)}}}" if live else "")
+        elif isinstance(rule, AtRule) and rule.lower_at_keyword in _NESTED and rule.content is not None:
+            inner = kept(parsed(rule.content), used)
+            text.append(f"@{rule.at_keyword}{tinycss2.serialize(rule.prelude)}{{{inner}}}" if inner else "")
+        else:
+            text.append(rule.serialize())
+    return "".join(text)
+
+
+def without(rules: list[Node], properties: set[str]) -> str:
+    """Return the rules without the declarations of some custom properties."""
+    text = []
+    for rule in rules:
+        if isinstance(rule, QualifiedRule):
+            parts = tinycss2.parse_blocks_contents(rule.content, skip_comments=True, skip_whitespace=True)
+            live = [part for part in parts if not (isinstance(part, Declaration) and part.name in properties)]
+            body = ";".join(part.serialize().rstrip(";") for part in live)
+            text.append(f"{tinycss2.serialize(rule.prelude)}{{{body}}}" if body else "")
+        elif isinstance(rule, AtRule) and rule.lower_at_keyword in _NESTED and rule.content is not None:
+            inner = without(parsed(rule.content), properties)
+            text.append(f"@{rule.at_keyword}{tinycss2.serialize(rule.prelude)}{{{inner}}}")
+        else:
+            text.append(rule.serialize())
+    return "".join(text)
+
+
+def prune(css: str, pages: list[str], scripts: list[str], others: list[str], *, named: bool) -> str:
+    """Return a style sheet without what the site cannot use.
+
+    Args:
+        css: the style sheet.
+        named: whether to keep every class that a script names; the theme's scripts name many that they only look for.
+        pages: the HTML of all pages.
+        scripts: all scripts.
+        others: the other style sheets, which may refer to this one's properties.
+    """
+    css = kept(parsed(css), Used(pages, scripts, named=named))
+    wanted = set(_PROPERTY.findall("\n".join([css, *others, *scripts])))
+    declared = set(re.findall(r"(?<=[{;])\s*(--[\w-]+)(?=\s*:)", css))
+    unused = {name for name in declared - wanted if not any(name in script for script in scripts)}
+    return without(parsed(css), unused) if unused else css
+
+
+def on_startup(command: str, dirty: bool) -> None:
+    """Remember whether this is a build: a preview shows pages that come and go."""
+    global _command  # noqa: PLW0603 - MkDocs' hooks are functions
+    _command = command
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Rewrite the style sheets in the built site, each under a new name: no cache holds another version of it."""
+    if _command == "serve":
+        return
+    site = Path(config.site_dir)
+    pages = {file: file.read_text("utf-8") for file in site.rglob("*.html")}
+    # Code that a script puts into a card is markup too.
+    scripts = [file.read_text("utf-8") for kind in ("*.js", "*.py.txt") for file in site.rglob(kind)]
+    files = [*site.glob("assets/stylesheets/*.css"), *site.glob("assets/*.css")]
+    sheets = {file: file.read_text("utf-8") for file in files}
+    for file, css in sheets.items():
+        others = [text for other, text in sheets.items() if other != file]
+        text = prune(css, list(pages.values()), scripts, others, named="stylesheets" not in file.parts)
+        named = file.with_name(f"{file.name.split('.')[0]}.{sha256(text.encode()).hexdigest()[:8]}.css")
+        file.unlink()
+        named.write_text(text, "utf-8")
+        pages = {page: html.replace(file.name, named.name) for page, html in pages.items()}
+    for page, html in pages.items():
+        page.write_text(html, "utf-8")

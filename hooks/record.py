@@ -1,0 +1,208 @@
+"""Run programs and labs and write their records: `python -m hooks.record [PATTERN ...]`, `make record ARGS=...`.
+
+Without a pattern, what has no current record is run. A pattern is a path under `snippets/` or of a lab, a part of one,
+or a shell pattern (`strategies/*`); what it names is run and its record rewritten, also when it is current.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import signal
+import sys
+import time
+from concurrent.futures import as_completed
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TextIO
+
+from hooks import compare, devices, labs, programs, records
+from hooks.errors import ROOT, GuideError
+from hooks.runner import Runner
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from hooks.outcome import Result
+    from hooks.programs import Program
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one record: `new`, `changed`, `unchanged`, `written` (a lab), or `failed` with the reason."""
+
+    path: str
+    word: str
+    seconds: float
+    detail: str = ""
+
+
+def chosen(patterns: Sequence[str], device: str, *, missing: bool = False) -> list[Program]:
+    """Return the programs to run.
+
+    Args:
+        patterns: what to run; with none, what has no current record.
+        device: whose records.
+        missing: leave out the programs that have a record, current or not.
+    """
+    found = programs.all_programs()
+    if patterns:
+        found = [one for one in found if any(_matches(one.path, pattern) for pattern in patterns)]
+    if missing:
+        return [one for one in found if not records.file_of(one, device).exists()]
+    return found if patterns else [one for one in found if _outdated(one, device)]
+
+
+def chosen_labs(patterns: Sequence[str], device: str, *, missing: bool = False) -> list[Path]:
+    """Return the scripts of the labs to run; a lab has one record, so another device than the CPU must be asked for."""
+    found = labs.scripts()
+    if patterns:
+        found = [one for one in found if any(_matches(one.relative_to(ROOT).as_posix(), name) for name in patterns)]
+    if missing:
+        return [one for one in found if not one.with_suffix(".ipynb").exists()]
+    return found if patterns else [one for one in found if device == "cpu" and _outdated_lab(one)]
+
+
+def record(
+    found: Sequence[Program],
+    device: str,
+    *,
+    check: bool = False,
+    runner: Runner | None = None,
+    out: TextIO | None = None,
+) -> list[Outcome]:
+    """Run programs and write their records, a line for each as it ends; with `check`, compare and write nothing."""
+    own = runner is None
+    runner = runner or Runner()
+    outcomes: list[Outcome] = []
+    try:
+        waiting = {runner.submit_program(program, device): program for program in found}
+        width = max((len(program.path) for program in found), default=0)
+        for future in as_completed(waiting):
+            done = _settle(waiting[future], device, future.result(), check=check)
+            outcomes.append(done)
+            _say(done, width, out)
+    finally:
+        if own:
+            runner.close()
+    return sorted(outcomes, key=lambda one: one.path)
+
+
+def record_lab(script: Path, device: str, *, check: bool = False, out: TextIO | None = None) -> Outcome:
+    """Execute a lab and write its record; with `check`, only execute it."""
+    path, start = script.relative_to(ROOT).as_posix(), time.perf_counter()
+    try:
+        if check:
+            labs.run(script)
+        else:
+            labs.record(script, device=device, hardware=devices.hardware(device))
+        done = Outcome(path, "unchanged" if check else "written", time.perf_counter() - start)
+    except Exception as error:
+        done = Outcome(path, "failed", time.perf_counter() - start, str(error).strip())
+    _say(done, len(path), out)
+    return done
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code: 1 where a program failed or, with `--check`, differs."""
+    parser = argparse.ArgumentParser(prog="make record ARGS=...", description=__doc__, allow_abbrev=False)
+    parser.add_argument(
+        "patterns", nargs="*", metavar="PATTERN", help="programs to run (default: all without a record)"
+    )
+    parser.add_argument("--device", choices=sorted(devices.TABLE), default="cpu", help="where to run (default: cpu)")
+    parser.add_argument("--missing", action="store_true", help="run only programs that have no record at all")
+    parser.add_argument("--check", action="store_true", help="compare with the records, write nothing")
+    options = parser.parse_args(arguments)
+    try:
+        why = devices.present(options.device)
+        if why:
+            print(why, file=sys.stderr)
+            return 1
+        # To check without a pattern is to check everything.
+        patterns = options.patterns or (["*"] if options.check else [])
+        found = chosen(patterns, options.device, missing=options.missing)
+        scripts = chosen_labs(patterns, options.device, missing=options.missing)
+        _refuse_unknown(options.patterns)
+        outcomes = record(found, options.device, check=options.check)
+        outcomes += [record_lab(script, options.device, check=options.check) for script in scripts]
+    except GuideError as error:
+        print(error, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("interrupted: all processes are ended; the records written so far stay", file=sys.stderr)
+        return 128 + signal.SIGINT
+    failed = [one for one in outcomes if one.word == "failed"]
+    if not outcomes:
+        print("every record is current")
+    for one in failed:
+        print(f"failed: {one.path}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+def _settle(program: Program, device: str, result: Result, *, check: bool) -> Outcome:
+    """Write the record of a program that went well, or compare with it; say which."""
+    fresh = result.record
+    if fresh is None:
+        return Outcome(program.path, "failed", result.seconds, result.error or "")
+    try:
+        old = records.load(program, device)
+    except GuideError as error:
+        if check:
+            return Outcome(program.path, "failed", result.seconds, str(error))
+        old = None
+    if check:
+        why = records.why_stale(program, device)
+        found = [why] if old is None or why else _differences(program, device, old, fresh)
+        return Outcome(program.path, "failed" if found else "unchanged", result.seconds, "\n".join(found))
+    try:
+        records.write(fresh)
+    except OSError as error:
+        why = f"its record cannot be written ({error.strerror or error}); what was there stays"
+        return Outcome(program.path, "failed", result.seconds, why)
+    if old is None:
+        return Outcome(program.path, "new", result.seconds)
+    same = old.versions == fresh.versions and not _differences(program, device, old, fresh)
+    return Outcome(program.path, "unchanged" if same else "changed", result.seconds)
+
+
+def _differences(program: Program, device: str, old: records.Record, fresh: records.Record) -> list[str]:
+    tolerance = program.options.tolerance * devices.TABLE[device].tolerance_factor
+    return compare.differences(old, fresh, tolerance)
+
+
+def _say(done: Outcome, width: int, out: TextIO | None) -> None:
+    print(f"{done.path:{width}}  {done.seconds:6.1f} s  {done.word}", file=out, flush=True)
+    if done.word == "failed":
+        print(done.detail, file=out, flush=True)
+
+
+def _refuse_unknown(patterns: Sequence[str]) -> None:
+    paths = [*programs.paths(), *(one.relative_to(ROOT).as_posix() for one in labs.scripts())]
+    for pattern in patterns:
+        if not any(_matches(path, pattern) for path in paths):
+            cure = "name a path below snippets/, or a lab"
+            raise GuideError(programs.SNIPPETS, 0, f"no program and no lab matches '{pattern}'", cure)
+
+
+def _matches(path: str, pattern: str) -> bool:
+    pattern = pattern.removeprefix("snippets/")
+    return pattern in path or fnmatch.fnmatchcase(path, pattern)
+
+
+def _outdated(program: Program, device: str) -> bool:
+    try:
+        return records.state(program, device) != "current"
+    except GuideError:
+        return True  # a broken record is made anew
+
+
+def _outdated_lab(script: Path) -> bool:
+    try:
+        labs.check(script)
+    except GuideError:
+        return True
+    return False
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,90 @@
+"""Addresses that were published once and moved: `extra.redirects` of mkdocs.yml, from the old address to the new one.
+
+A page that moved leaves a page at its old address that leads on. A heading that was renamed leaves its old anchor
+beside the new one: `old/page/#old: old/page/#new`.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import TYPE_CHECKING
+
+from mkdocs.utils import get_relative_url
+
+from hooks.errors import GuideError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ADDRESS = re.compile(r"(?:[\w.-]+/)*(?:#[\w.-]+)?")
+
+
+def check(redirects: Mapping[str, str], pages: set[str]) -> None:
+    """Check the table.
+
+    Args:
+        redirects: the table.
+        pages: the addresses of all pages, below the site's root.
+
+    Raises:
+        GuideError: an address is none, the old one is still a page, the new one is none, or an anchor leaves its page.
+    """
+    for old, new in redirects.items():
+        page, _, anchor = old.partition("#")
+        target = new.partition("#")[0]
+        cause = cure = ""
+        if not all(isinstance(one, str) and one and ADDRESS.fullmatch(one) for one in (old, new)):
+            cause, cure = f"the redirect {old!r}: {new!r} is no pair of addresses", "write `old/page/: new/page/`"
+        elif target not in pages:
+            cause, cure = f"the redirect of {old} leads to {target}, which is no page", "name the page of today"
+        elif anchor and page != target:
+            cause = f"the redirect of {old} leads to another page; an anchor can only move within its page"
+            cure = "keep a heading there that says where it went"
+        elif not anchor and page in pages:
+            cause, cure = f"the redirect of {old} hides a page of that address", "remove it"
+        if cause:
+            raise GuideError("mkdocs.yml", 0, cause, cure)
+
+
+def anchors(content: str, url: str, redirects: Mapping[str, str]) -> str:
+    """Return a page's HTML with old anchors before the elements that have the new ones.
+
+    Raises:
+        GuideError: the page has no such new anchor.
+    """
+    for old, new in redirects.items():
+        page, _, anchor = old.partition("#")
+        if not anchor or page != url:
+            continue
+        name = new.partition("#")[2]
+        found = re.search(rf'<\w+[^>]*\sid="{re.escape(name)}"', content)
+        if not found:
+            cause = f"the redirect of {old} leads to the anchor {name!r}, which is not there"
+            raise GuideError("mkdocs.yml", 0, cause, "name an anchor of today")
+        content = f'{content[: found.start()]}<span id="{anchor}"></span>{content[found.start() :]}'
+    return content
+
+
+def stubs(redirects: Mapping[str, str], site: str) -> dict[str, str]:
+    """Return the pages that lead on: path in the site and HTML.
+
+    Args:
+        redirects: the table.
+        site: the site's address.
+    """
+    return {
+        f"{old}index.html": _stub(get_relative_url(new, old), site + new)
+        for old, new in redirects.items()
+        if "#" not in old
+    }
+
+
+def _stub(relative: str, address: str) -> str:
+    target = html.escape(relative)
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Moved</title>'
+        f'<link rel="canonical" href="{html.escape(address)}"><meta name="robots" content="noindex">'
+        f'<meta http-equiv="refresh" content="0; url={target}"></head>'
+        f'<body><p>This page has moved: <a href="{target}">go there</a>.</p></body></html>\n'
+    )

@@ -1,0 +1,143 @@
+"""What a page means by `strategies/mirrored.py:name`: the entry of that name in the record of that program."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import os
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hooks import programs, records
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from hooks.records import Record
+
+PROGRAM = re.compile(r"[a-z0-9_]+(?:/[a-z0-9_]+)*\.py")
+REFERENCE = re.compile(rf"(?P<program>{PROGRAM.pattern}):(?P<name>[A-Za-z0-9_-]+)")
+
+
+class Missing(Exception):  # noqa: N818 - it is not an error before somebody says where
+    """A name that leads nowhere. The caller knows the place in the page and raises a `GuideError` from it.
+
+    Args:
+        cause: what is wrong, as a sentence without a full stop.
+        cure: how to mend it, as an imperative without a full stop.
+    """
+
+    def __init__(self, cause: str, cure: str) -> None:
+        """Keep both halves of the message."""
+        super().__init__(f"{cause}. Cure: {cure}.")
+        self.cause, self.cure = cause, cure
+
+
+class Stale(Missing):
+    """The program has no record of its present source; a preview may go on without it."""
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A program, by its path under `snippets/`, and a name in its record."""
+
+    program: str
+    name: str
+
+    def __str__(self) -> str:
+        """Return it as pages write it."""
+        return f"{self.program}:{self.name}"
+
+
+def preview() -> bool:
+    """Tell whether the build is a writer's preview, which may show pages whose records are out of date."""
+    return os.environ.get("GUIDE_PREVIEW", "") not in ("", "0")
+
+
+def parse(text: str) -> Reference:
+    """Return the reference that `text` spells.
+
+    Raises:
+        Missing: it is not of the form `section/program.py:name`.
+    """
+    match = REFERENCE.fullmatch(text.strip())
+    if not match:
+        raise Missing(f"`{text.strip()}` is not a reference", "write `section/program.py:name`")
+    return Reference(match["program"], match["name"])
+
+
+def near(name: str, names: Iterable[str]) -> str:
+    """Return the known names that look like `name`, or the first few, for the cure of an unknown one."""
+    known = sorted(names)
+    if not known:
+        return "there is none"
+    close = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+    return "did you mean " + " or ".join(f"`{n}`" for n in close) if close else "known: " + ", ".join(known[:12])
+
+
+def program_of(path: str) -> programs.Program:
+    """Return the program at `path`, relative to `snippets/`.
+
+    Raises:
+        Missing: there is no such program.
+        GuideError: the program itself is malformed.
+    """
+    root = programs.SNIPPETS
+    try:
+        found = (root / path).stat() if PROGRAM.fullmatch(path) else None
+    except OSError:
+        found = None
+    if not found:
+        known = programs.paths(root=root)
+        raise Missing(f"there is no program `{path}`", f"name a file under `snippets/` ({near(path, known)})")
+    program = _load(path, root, found.st_mtime_ns, found.st_size)
+    return programs.load(path, root=root) if program.options.files else program
+
+
+@functools.lru_cache(maxsize=1024)
+def _load(path: str, root: Path, _changed: int, _size: int) -> programs.Program:
+    """Read a program again only when its file changed: a page refers to the same ones many times."""
+    return programs.load(path, root=root)
+
+
+def record_of(path: str, device: str = "cpu") -> Record:
+    """Return the record of the program at `path` on `device`, made from its present source.
+
+    Raises:
+        Missing: there is no such program.
+        Stale: it has no current record.
+        GuideError: its record is broken.
+    """
+    program = program_of(path)
+    record, why = records.load(program, device), records.why_stale(program, device)
+    if record is None or why:
+        flag = "" if device == "cpu" else f"DEVICE={device} "
+        raise Stale(why, f"run `make record {flag}ARGS={path}`")
+    return record
+
+
+def entry(reference: Reference, *fields: str) -> tuple[Any, Record]:
+    """Return what the record holds under the reference's name, and the record.
+
+    Args:
+        reference: what to look up.
+        fields: the parts of the record to look in, in this order, such as `measures`, `claims`.
+
+    Raises:
+        Missing: there is no such program, or its record has no such entry.
+        Stale: the program has no current record.
+    """
+    record = record_of(reference.program)
+    known: set[str] = set()
+    for field in fields:
+        values = getattr(record, field)
+        if reference.name in values:
+            return values[reference.name], record
+        known |= set(values)
+    what = " or ".join(f"`{field}`" for field in fields)
+    raise Missing(
+        f"`{reference.program}` has no `{reference.name}` in its {what}",
+        f"name one that it records ({near(reference.name, known)})",
+    )

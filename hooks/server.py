@@ -1,0 +1,296 @@
+"""Make the process of a program, watch it, and end it with everything it started.
+
+Three processes stand behind each run:
+
+* the server, which has TensorFlow imported but has never run an operation (a process forked after that hangs), and
+  forks for each job. A job that needs its own environment gets a fresh interpreter instead;
+* the supervisor, one for each job: it holds the time limit, adopts what the program leaves behind
+  (`PR_SET_CHILD_SUBREAPER`, so that even a process with a session of its own is found) and kills it;
+* the program itself (`child.py`), in a session and a temporary folder of its own.
+
+A job is a socket pair. The runner sends one line of JSON and reads lines until the end. When the runner is gone,
+however it went, the socket says so, and the supervisor kills the program and removes its folder. The server ends
+likewise. The standard library's forkserver does the forking as well, but it is one for each process of the tests, runs
+the tests' own `__main__` again in every child, and leaves children behind when the tests are killed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import gc
+import importlib
+import json
+import os
+import re
+import select
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from hooks import child
+
+GRACE = 1.0
+TAIL = 30
+_NOISE = re.compile(
+    r"^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+: )?I ?(\d{4} |tensorflow/|external/)"
+    r"|^WARNING: All log messages before absl::|failed call to cuInit"
+)
+_SUBREAPER, _DEATH_SIGNAL = 36, 1
+
+
+def main() -> None:
+    """Serve forks: `python -c ... control-fd modules folder`, until the other end of the control socket closes."""
+    control, modules, folder = socket.socket(fileno=int(sys.argv[1])), sys.argv[2].split(), sys.argv[3]
+    _prctl(_SUBREAPER, 1)
+    try:
+        for module in modules:
+            importlib.import_module(module)
+    except BaseException as error:
+        control.sendall(json.dumps({"error": f"{type(error).__name__}: {error}"}).encode() + b"\n")
+        return
+    gc.collect()
+    gc.freeze()  # collections in the forked processes leave these objects alone, so their pages stay shared
+    control.sendall(b"{}\n")
+    while True:
+        if not select.select([control], [], [], 1.0)[0]:
+            _reap()
+            continue
+        message, descriptors, _, _ = socket.recv_fds(control, 1, 1)
+        if not message:
+            break
+        for descriptor in descriptors:
+            if os.fork() == 0:
+                control.close()
+                _supervise_and_exit(descriptor)
+            os.close(descriptor)
+        _reap()
+    _kill_children(wait_first=15)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def alone() -> None:
+    """Supervise one job in this fresh interpreter: `python -c ... job-fd`."""
+    _supervise_and_exit(int(sys.argv[1]), os.getppid())
+
+
+def _supervise_and_exit(descriptor: int, parent: int | None = None) -> None:
+    """Supervise the job that comes over this socket; `parent` is the runner where no server stands between."""
+    os.set_inheritable(descriptor, False)
+    code = 1
+    try:
+        with socket.socket(fileno=descriptor) as runner:
+            _supervise(runner, parent)
+        code = 0
+    except (BrokenPipeError, ConnectionResetError):
+        code = 0  # the runner is gone; all is killed
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+    finally:
+        os._exit(code)
+
+
+def _supervise(runner: socket.socket, parent: int | None) -> None:
+    text = b""
+    while not text.endswith(b"\n"):
+        part = runner.recv(1 << 20)
+        if not part:
+            return
+        text += part
+    job = json.loads(text)
+    folder = Path(job["folder"])
+    reports, report = os.pipe()
+    lines, line = os.pipe()
+    _prctl(_SUBREAPER, 1)
+    try:
+        try:
+            _furnish(job, folder)
+            output = [os.open(folder / name, os.O_CREAT | os.O_RDWR | os.O_APPEND) for name in ("out", "err")]
+        except OSError as error:
+            end = {
+                "trouble": f"the runner cannot write to {folder.parent} ({error.strerror}): free space, or set TMPDIR"
+            }
+            runner.sendall(json.dumps({"end": end}).encode() + b"\n")
+            return
+        pid = os.fork()
+        if pid == 0:
+            _become(job, folder, output, report, line)
+        os.close(report)
+        os.close(line)
+        end = _watch(job, pid, runner, reports, lines)
+        end["out"], end["err"] = _tail(folder / "out"), _tail(folder / "err")
+        shutil.rmtree(folder, ignore_errors=True)
+        runner.sendall(json.dumps({"end": end}).encode() + b"\n")
+    finally:
+        _kill_children()
+        dead = parent is not None and os.getppid() != parent
+        shutil.rmtree(folder.parent if dead else folder, ignore_errors=True)
+
+
+def _furnish(job: dict[str, Any], folder: Path) -> None:
+    for name in ("cwd", "tmp", "page"):
+        (folder / name).mkdir(parents=True)
+    for at, block in enumerate(job["blocks"]):
+        stem = re.sub(r"\W+", "_", block["name"]).strip("_")[-60:]
+        block["file"] = str(folder / "page" / f"{at:03d}_{stem}.py")
+        # Blank lines before it make the lines of the file those of the page.
+        Path(block["file"]).write_text("\n" * (block["line"] - 1) + block.pop("source"), encoding="utf-8")
+
+
+def _become(job: dict[str, Any], folder: Path, output: list[int], report: int, line: int) -> None:
+    """Turn this fork into the process of the program. It never returns."""
+    try:
+        _prctl(_DEATH_SIGNAL, signal.SIGKILL)
+        os.setsid()
+        for descriptor, source in enumerate([os.open(os.devnull, os.O_RDONLY), *output]):
+            os.dup2(source, descriptor)
+        os.chdir(folder / "cwd")
+        job["env"]["TMPDIR"] = str(folder / "tmp")
+        tempfile.tempdir = None
+
+        def tell(message: dict[str, Any]) -> None:
+            data = json.dumps(message, allow_nan=False).encode() + b"\n"
+            while data:
+                data = data[os.write(report, data) :]
+
+        child.start(job, tell, line)
+    finally:
+        os._exit(1)
+
+
+def _watch(job: dict[str, Any], pid: int, runner: socket.socket, reports: int, lines: int) -> dict[str, Any]:
+    """Pass reports on until the program ends or its time is up, then kill what is left; return how it ended."""
+    os.set_blocking(reports, False)
+    watched: list[Any] = [reports, runner]
+    with contextlib.ExitStack() as stack:
+        wait = 0.05
+        if hasattr(os, "pidfd_open"):
+            handle = os.pidfd_open(pid)
+            stack.callback(os.close, handle)
+            watched.append(handle)
+            wait = 0.5
+        deadline = time.monotonic() + job["seconds"]
+        status, usage, timeout = None, None, False
+        while status is None:
+            left = deadline - time.monotonic()
+            ready = select.select(watched, [], [], max(0.0, min(wait, left)))[0]
+            if reports in ready and _pass_on(reports, runner) and job["blocks"]:
+                deadline = time.monotonic() + job["seconds"]  # each block has the time limit for itself
+            if runner in ready and not runner.recv(1):
+                raise BrokenPipeError
+            done, found, used = os.wait4(pid, os.WNOHANG)
+            if done:
+                status, usage = found, used
+            elif time.monotonic() >= deadline:
+                timeout = True
+                break
+    end: dict[str, Any] = {"timeout": timeout, "code": None, "left": [], "line": 0, "peak_mib": 0}
+    if timeout:
+        end["line"] = _running_line(pid, lines, job)
+        os.kill(pid, signal.SIGKILL)
+        _, status, usage = os.wait4(pid, 0)
+    else:
+        end["left"] = _left_behind()
+    _pass_on(reports, runner)
+    _kill_children()
+    if usage is not None and status is not None:
+        unit = 1 if sys.platform == "darwin" else 1024
+        end["peak_mib"] = round(usage.ru_maxrss * unit / 2**20)
+        end["code"] = os.waitstatus_to_exitcode(status)
+    return end
+
+
+def _pass_on(reports: int, runner: socket.socket) -> bool:
+    """Send what lies in the pipe to the runner; say whether a report ended in it."""
+    ended = False
+    with contextlib.suppress(BlockingIOError):
+        while data := os.read(reports, 1 << 16):
+            runner.sendall(data)
+            ended = ended or b"\n" in data
+    return ended
+
+
+def _running_line(pid: int, lines: int, job: dict[str, Any]) -> int:
+    """Ask the program which of its own lines runs; 0 where it does not say within a second."""
+    with contextlib.suppress(OSError):
+        os.kill(pid, child.WHERE)
+    if not select.select([lines], [], [], 1.0)[0]:
+        return 0
+    time.sleep(0.05)  # the answer comes in pieces
+    text = os.read(lines, 1 << 16).decode("utf-8", "replace")
+    files = [job["file"]] if job["file"] else [block["file"] for block in job["blocks"]]
+    found = (re.findall(rf'File "{re.escape(file)}", line (\d+)', text) for file in files)
+    return next((int(numbers[0]) for numbers in found if numbers), 0)
+
+
+def _left_behind() -> list[str]:
+    """Return what the program left running, after a moment in which it may end by itself."""
+    until = time.monotonic() + GRACE
+    while True:
+        _reap()
+        left = _descendants()
+        if not left or time.monotonic() > until:
+            break
+        time.sleep(0.02)
+    own, said = psutil.Process().cmdline(), []
+    for process in left:
+        with contextlib.suppress(psutil.Error):
+            line = process.cmdline()
+            name = "a forked copy of the program" if line == own else " ".join(line)[:200] or process.name()
+            said.append(f"{name} (process {process.pid})")
+    return said
+
+
+def _descendants() -> list[psutil.Process]:
+    """Return the live processes under this one."""
+    found = []
+    for process in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.Error):
+            if process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+    return found
+
+
+def _kill_children(*, wait_first: float = 0) -> None:
+    """Kill everything under this process and wait until it is gone, ten seconds at most."""
+    until = time.monotonic() + wait_first
+    while wait_first and time.monotonic() < until and _descendants():
+        time.sleep(0.02)
+        _reap()
+    until = time.monotonic() + 10
+    while (left := _descendants()) and time.monotonic() < until:
+        for process in left:
+            with contextlib.suppress(psutil.Error):
+                process.kill()
+        time.sleep(0.01)
+        _reap()
+    _reap()
+
+
+def _reap() -> None:
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+
+
+def _tail(file: Path) -> str:
+    """Return the last lines of a file, without TensorFlow's log lines of level INFO."""
+    with contextlib.suppress(OSError), file.open("rb") as stream:
+        stream.seek(max(0, file.stat().st_size - 65536))
+        lines = stream.read().decode("utf-8", "replace").splitlines()
+        return "\n".join([line[:500] for line in lines if line.strip() and not _NOISE.match(line)][-TAIL:])
+    return ""
+
+
+def _prctl(option: int, value: int) -> None:
+    """Set a property of this process where the system is Linux."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)

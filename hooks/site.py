@@ -1,0 +1,257 @@
+"""The events of a MkDocs build: each hands text to the module that knows what to do with it."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mkdocs.plugins import CombinedEvent, event_priority
+
+from hooks import (
+    bank,
+    csp,
+    decks,
+    error_index,
+    flashcards,
+    glossary,
+    labs,
+    last_verified,
+    leftovers,
+    links,
+    loud,
+    moment,
+    notebooks,
+    origins,
+    pages,
+    place,
+    publish,
+    selfcheck,
+    social,
+    verification,
+)
+from hooks.blocks import Block, blocks_of
+from hooks.extension import used
+from hooks.used import PAGES
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import Files
+    from mkdocs.structure.nav import Navigation
+    from mkdocs.structure.pages import Page
+
+ID = re.compile(r'\sid="([^"]+)"')
+
+
+class _Build:
+    """What the events of one build hand to each other."""
+
+    def __init__(self) -> None:
+        self.blocks: dict[str, list[Block]] = {}
+        self.sources: dict[str, Path] = {}
+        self.files: dict[Path, str | bytes] = {}
+        self.labs: list[dict[str, Any]] = []
+        self.data: dict[str, Any] = {}
+        self.order: dict[str, int] = {}
+        self.day = ""
+
+
+_build = _Build()
+
+
+def on_startup(command: str, dirty: bool) -> None:
+    """Listen to warnings, also with `-q`."""
+    loud.start(serving=command == "serve")
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Start a build; snippets are looked up from the project, wherever the command runs."""
+    global _build  # noqa: PLW0603 - MkDocs' hooks are functions and have nowhere else to keep a build
+    _build = _Build()
+    _build.day = datetime.fromtimestamp(moment.of_sources(_root(config)), UTC).strftime("%Y-%m-%d")
+    loud.forget()
+    snippets = config.mdx_configs["pymdownx.snippets"]
+    snippets["base_path"] = [str(_root(config) / path) for path in snippets["base_path"]]
+    return config
+
+
+def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:
+    """Stop for a page that no reader can find."""
+    found = {page.file.src_uri for page in nav.pages}
+    _build.order = {page.url: at for at, page in enumerate(nav.pages)}
+    docs = Path(config.docs_dir).relative_to(_root(config)).as_posix()
+    missing = [file.src_uri for file in files.documentation_pages() if file.src_uri not in found]
+    loud.report([pages.not_in_nav(f"{docs}/{path}") for path in missing])
+    return nav
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Name the page to the Markdown extensions and check what must be right before it is rendered."""
+    page.update_date = _build.day  # MkDocs would write the day of the build into the site map
+    if _is_lab(page):
+        return markdown
+    file, source = _file(page, config), page.file.content_string
+    place.enter(file, source)
+    origins.check(source, file)
+    return markdown
+
+
+def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Check what the page shows, collect its blocks and add what belongs to it."""
+    _build.sources[page.file.dest_uri] = Path(page.file.abs_src_path or "")
+    file = _file(page, config)
+    if _is_lab(page):
+        lab = labs.show(html, file=file, root=_root(config))
+        # Its notebook is a record: what a writer edits is the script beside it.
+        page.edit_url = page.edit_url and f"{page.edit_url.removesuffix('.ipynb')}.py"
+        _build.labs += lab.entries
+        _build.files.update({Path(page.file.dest_uri).parent / name: text for name, text in lab.files.items()})
+        return _with_notebook(lab.html, page, config)
+    source = page.file.content_string
+    leftovers.check(html, source, file)
+    _build.blocks[file] = blocks = blocks_of(html=html, source=source, file=file)
+    # MkDocs looks for anchors before the fences are in the page.
+    page.present_anchor_ids = (page.present_anchor_ids or set()) | set(ID.findall(html))
+    if not any(block.language == "python" for block in blocks):
+        return html
+    folder = Path(page.file.src_uri).parent.as_posix()
+    text = notebooks.notebook(
+        source=source,
+        blocks=blocks,
+        title=str(page.title),
+        site=(config.site_url or "").rstrip("/") + "/",
+        folder="" if folder == "." else f"{folder}/",
+        url=page.url,
+    )
+    _build.files[Path(page.file.dest_uri).parent / _notebook(page)] = text
+    return _with_notebook(html, page, config)
+
+
+def on_env(env: Environment, config: MkDocsConfig, files: Files) -> Environment:
+    """Fill in what needs all pages: the totals, and links to the cards of programs."""
+    shown = [file.page for file in files.documentation_pages() if file.page]
+    root = _root(config)
+    for name in pages.OUTSIDE:
+        if (root / name).is_file():
+            _build.blocks[name] = pages.outside(config, root / name, name)
+    uses = [(page.url, str(page.title), used(_file(page, config))) for page in shown]
+    questions = [question for _, _, use in uses for question in use.questions]
+    verification.check_ids(questions)
+    blocks = [block for found in _build.blocks.values() for block in found]
+    _build.data = verification.collect(blocks=blocks, questions=questions, labs=_build.labs)
+    rendered = {page.url: page.content or "" for page in shown}
+    cards = {program: url for url, _, use in reversed(uses) for program in use.programs}
+    for page in shown:
+        file = _file(page, config)
+        content = error_index.fill(verification.fill(page.content or "", _build.data), uses, file, rendered)
+        page.content = publish.links(
+            content, url=page.url, file=file, repository=config.extra["repository"], cards=cards
+        )
+        page.meta.update(verified=_verified(page, config), social=_social(page, config))
+    _take_away(shown, config)
+    return env
+
+
+def _take_away(shown: list[Page], config: MkDocsConfig) -> None:
+    """Make what is drawn from the finished pages: the self-check, the flashcards and the decks."""
+    ordered = sorted(shown, key=lambda page: _build.order.get(page.url, 0))
+    asked = bank.gather(
+        bank.PageHtml(p.url, str(p.title), _section(p), p.content or "", used(_file(p, config)).questions)
+        for p in ordered
+    )
+    words = []
+    for page in shown:
+        if _file(page, config) == glossary.PAGE:
+            words = flashcards.words(glossary.terms(_root(config)), page.content or "", page.url)
+    for page in shown:
+        content = page.content or ""
+        if selfcheck.MARK in content:
+            _build.files.update({Path(path): text for path, text in selfcheck.files(asked, page.url).items()})
+        page.content = flashcards.fill(selfcheck.fill(content, asked, page.url), words, page.url)
+    cards = decks.cards(asked, words, (config.site_url or "").rstrip("/") + "/")
+    found = decks.files(cards, name=config.site_name, when=moment.of_sources(_root(config)))
+    _build.files.update({Path(path): content for path, content in found.items()})
+
+
+def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
+    """Give the page its security policy; a preview's live reload would break it."""
+    return output if loud.serving() else csp.add_policy(output)
+
+
+def on_post_template(output_content: str, template_name: str, config: MkDocsConfig) -> str:
+    """Give the page for wrong addresses its policy too; a site map is no page."""
+    return csp.add_policy(output_content) if template_name.endswith(".html") and not loud.serving() else output_content
+
+
+def _write(config: MkDocsConfig) -> None:
+    """Write what stands beside the pages."""
+    site = Path(config.site_dir)
+    publish.copy_programs(site, {path: code for use in PAGES.values() for path, code in use.codes.items()})
+    for path, content in _build.files.items():
+        (site / path).parent.mkdir(parents=True, exist_ok=True)
+        (site / path).write_bytes(content if isinstance(content, bytes) else content.encode())
+    (site / "verification.json").write_text(verification.to_text(_build.data), "utf8")
+
+
+@event_priority(-100)
+def _check(config: MkDocsConfig) -> None:
+    """Check the site as a browser will get it, when every other hook has done its part."""
+    site, root = Path(config.site_dir), _root(config)
+    # A preview lacks the files that a build makes last; the links between pages MkDocs checks itself.
+    if not loud.serving():
+        loud.report(links.check(site, site_url=config.site_url or "", sources=_build.sources, root=root))
+    loud.stop_on_warnings()
+
+
+on_post_build = CombinedEvent(_write, _check)
+
+
+def _root(config: MkDocsConfig) -> Path:
+    return Path(config.config_file_path).absolute().parent
+
+
+def _file(page: Page, config: MkDocsConfig) -> str:
+    return Path(page.file.abs_src_path or page.file.src_uri).relative_to(_root(config)).as_posix()
+
+
+def _section(page: Page) -> str:
+    """Return the title of the part of the site that a page belongs to: the top of the path to it."""
+    above = [*page.ancestors]
+    return str(above[-1].title if above else page.title)
+
+
+def _verified(page: Page, config: MkDocsConfig) -> dict[str, str]:
+    """Return what the foot of a page says of its last run."""
+    file = _file(page, config)
+    if _is_lab(page):
+        lab = labs.check((_root(config) / file).with_suffix(".py"))
+        return last_verified.said([(lab["recorded"], lab["versions"])])
+    return last_verified.of_page(used(file), _build.blocks.get(file, []))
+
+
+def _social(page: Page, config: MkDocsConfig) -> str:
+    """Draw the picture that links to a page show, and return where it will lie."""
+    path = social.path(page.url)
+    _build.files[Path(path)] = social.card(
+        site=str(config.site_name),
+        section="" if page.is_homepage else _section(page),
+        title=social.title_of(page.content or "", str(page.title)),
+        text=str(page.meta.get("description", "")),
+    )
+    return path
+
+
+def _is_lab(page: Page) -> bool:
+    return page.file.src_uri.endswith(".ipynb")
+
+
+def _notebook(page: Page) -> str:
+    return f"{Path(page.file.src_uri).stem}.ipynb"
+
+
+def _with_notebook(html: str, page: Page, config: MkDocsConfig) -> str:
+    path = (Path(page.file.dest_uri).parent / _notebook(page)).as_posix()
+    markup = notebooks.links(path=path, repository=config.extra["repository"])
+    return publish.under_title(html, markup)

@@ -1,0 +1,144 @@
+"""The sources of the site: every address outside it that a page links, by kind, with the pages that link it.
+
+A page shows them where it has `<!-- guide:sources -->`. The kinds are in mkdocs.yml, `extra.sources`: a list of titles,
+each with the beginnings of its addresses; one without beginnings takes what is left.
+"""
+
+from __future__ import annotations
+
+import html as htmllib
+import re
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
+
+from hooks.markup import tag
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+MARK = "<!-- guide:sources -->"
+YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+
+
+@dataclass
+class Source:
+    """One address: what pages call it, and which pages do."""
+
+    url: str
+    names: list[str] = field(default_factory=list)
+    pages: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """What to call it: a name with a year, else one that starts like a name, else the end of its address."""
+        plain = urlsplit(self.url)
+        part = unquote(plain.fragment or plain.path.rstrip("/").rpartition("/")[2] or plain.netloc).replace("+", " ")
+
+        def worth(name: str) -> tuple[bool, bool, int, str]:
+            return bool(YEAR.search(name)), not name[:1].islower(), -len(name), name
+
+        return max(self.names, key=worth, default=part)
+
+    @property
+    def address(self) -> str:
+        """The address as readers know it: without scheme and `www`."""
+        return re.sub(r"^https?://(?:www\.)?|/$", "", unquote(self.url))
+
+
+class _Links(HTMLParser):
+    """Collects the links of a page that lead outside, with their texts; what the build itself links is left out."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.found: list[tuple[str, str]] = []
+        self.href = ""
+        self.said: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        href = dict(attrs).get("href") or ""
+        if tag == "a" and href.startswith(("https://", "http://")):
+            self.href, self.said = href, []
+
+    def handle_data(self, data: str) -> None:
+        if self.href:
+            self.said.append(data)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "a" and self.href:
+            self.found.append((self.href, " ".join("".join(self.said).split())))
+            self.href = ""
+
+
+def collect(pages: Iterable[tuple[str, str, str]], own: Sequence[str] = ()) -> list[Source]:
+    """Return what the pages cite, in the order of addresses.
+
+    Args:
+        pages: address below the site's root, title and HTML of each page.
+        own: beginnings of addresses that are the project's own or lead to tools.
+    """
+    found: dict[str, Source] = {}
+    for url, title, html in pages:
+        reader = _Links()
+        reader.feed(html)
+        reader.close()
+        for href, name in reader.found:
+            if href.startswith(tuple(own)):
+                continue
+            source = found.setdefault(_key(href), Source(href))
+            source.pages[url] = title
+            # A question's proof is named by its host, which says little.
+            if name and name not in source.names and name != urlsplit(href).netloc.removeprefix("www."):
+                source.names.append(name)
+    return sorted(found.values(), key=lambda source: source.url.lower())
+
+
+def kinds(sources: Iterable[Source], listed: Sequence[Mapping[str, Any]]) -> dict[str, list[Source]]:
+    """Return the sources by kind, in the order of the list, each kind by name."""
+    groups: dict[str, list[Source]] = {kind["title"]: [] for kind in listed}
+    for source in sources:
+        for kind in listed:
+            if re.match("|".join(kind.get("match") or [""]), source.url):
+                groups[kind["title"]].append(source)
+                break
+    return {title: sorted(group, key=lambda one: one.name.lower()) for title, group in groups.items() if group}
+
+
+def fill(
+    content: str, pages: Iterable[tuple[str, str, str]], listed: Sequence[Mapping[str, Any]], own: Sequence[str]
+) -> str:
+    """Return the HTML of a page with the sources in place of their mark.
+
+    Args:
+        content: the page.
+        pages: address below the site's root, title and HTML, for every page of the site.
+        listed: the kinds.
+        own: beginnings of addresses that are no sources.
+    """
+    if MARK not in content:
+        return content
+    return content.replace(MARK, listing(kinds(collect(pages, own), listed)))
+
+
+def listing(groups: Mapping[str, list[Source]]) -> str:
+    """Return the kinds as HTML: a heading and a list for each."""
+    parts = []
+    for title, group in groups.items():
+        ident = re.sub(r"\W+", "-", title.lower()).strip("-")
+        parts.append(tag("h2", htmllib.escape(title), id=ident))
+        parts.append(tag("ul", "".join(_item(source) for source in group), class_="source-list"))
+    return tag("div", "".join(parts), data_search_exclude="")
+
+
+def _item(source: Source) -> str:
+    link = tag("a", htmllib.escape(source.name), href=source.url)
+    pages = ", ".join(
+        tag("a", htmllib.escape(title), href=f"/__root__/{url}") for url, title in sorted(source.pages.items())
+    )
+    where = tag("code", htmllib.escape(source.address))
+    return tag("li", f"{link} {where} {tag('span', f'in {pages}', class_='guide-stamp')}")
+
+
+def _key(href: str) -> str:
+    return href.rstrip("/").lower()

@@ -1,0 +1,111 @@
+"""`/// table`: a table from a record; the content is its caption.
+
+Truth is shown by a word and a mark, notes are numbered links to a list below the table: keyboard, touch and print
+reach them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hooks import place, reference
+from hooks.markup import GuideBlock, anchor, stamp, sub, tag, words
+from hooks.reference import Missing
+from hooks.used import Use, used
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+
+class Table(GuideBlock):
+    """`/// table | section/program.py:name` with a caption as its content."""
+
+    NAME = "table"
+    SHAPE = "/// table | section/program.py:name, then a caption"
+    CLASS = "guide-table"
+    CONTENT = True
+
+    def build(self, block: Element, content: list[Element]) -> None:
+        """Draw the table with its caption, its notes and its stamp."""
+        ref = reference.parse(self.argument)
+        data, record = reference.entry(ref, "tables")
+        if not data["rows"]:
+            raise Missing(f"the table `{ref}` has no rows", "give it rows in the program and record it")
+        known = used(self.md).tables
+        ident = anchor("table", ref.program, ref.name)
+        if any(table.id == ident for table in known):
+            raise self.error(f"a second table `{ref}` on this page", "remove it")
+        known.append(Use.of(ref, place.current().file, ident))
+        block.set("id", ident)
+        scroll = sub(
+            block, "div", class_="guide-scroll", tabindex="0", role="region", aria_labelledby=f"{ident}-caption"
+        )
+        table = sub(scroll, "table", class_="guide-cells")
+        caption = sub(table, "caption", id=f"{ident}-caption")
+        caption.extend(content)
+        notes: list[str] = []
+        caption.tail = self.stash(draw(data["columns"], data["rows"], ident, notes))
+        if notes:
+            items = [
+                tag(
+                    "li",
+                    f"{words(note)} {tag('a', '↩', href=f'#{ident}-ref-{n}', aria_label='Back to the table')}",
+                    id=f"{ident}-note-{n}",
+                )
+                for n, note in enumerate(notes, start=1)
+            ]
+            sub(block, "div").text = self.stash(tag("ol", "".join(items), class_="guide-notes"))
+        sub(block, "div").text = self.stash(tag("p", f"Measured · {stamp(record)}", class_="guide-stamp"))
+
+
+def draw(columns: list[str], rows: list[list[Any]], ident: str, notes: list[str]) -> str:
+    """Return the head and the body of the table as HTML and append the texts of its notes to `notes`.
+
+    Args:
+        columns: the headings.
+        rows: the cells; the first of each row is the row's heading when it is text.
+        ident: the id of the block, which the ids of notes start with.
+        notes: the list to append to.
+    """
+    numeric = [all(_is_number(_plain(row[i])) or _plain(row[i]) is None for row in rows) for i in range(len(columns))]
+    right = {True: {"class_": "guide-number"}, False: {}}
+    heads = [tag("th", words(str(c)), scope="col", **right[number]) for c, number in zip(columns, numeric, strict=True)]
+    body: list[str] = []
+    for row in rows:
+        cells: list[str] = []
+        for index, cell in enumerate(row):
+            shown = text_of(_plain(cell))
+            note = cell.get("note") if isinstance(cell, dict) else None
+            if note:
+                if note not in notes:
+                    notes.append(note)
+                n = notes.index(note) + 1
+                first = {} if f'id="{ident}-ref-{n}"' in "".join([*body, *cells]) else {"id": f"{ident}-ref-{n}"}
+                shown += tag("sup", tag("a", str(n), href=f"#{ident}-note-{n}", aria_label=f"Note {n}", **first))
+            is_head = index == 0 and isinstance(_plain(cell), str)
+            cells.append(tag("th", shown, scope="row") if is_head else tag("td", shown, **right[numeric[index]]))
+        body.append(tag("tr", "".join(cells)))
+    return tag("thead", tag("tr", "".join(heads))) + tag("tbody", "".join(body))
+
+
+def text_of(value: Any) -> str:
+    """Return a cell's value as HTML: truth as a word with a mark, numbers short, nothing as a dash."""
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        mark = tag("span", "✓" if value else "✗", aria_hidden="true")
+        return tag("span", f"{mark} {'yes' if value else 'no'}", class_="guide-yes" if value else "guide-no")
+    if isinstance(value, float):
+        return f"{value:.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return words(str(value))
+
+
+def _plain(cell: Any) -> Any:
+    """Return the cell without its note."""
+    return cell.get("text") if isinstance(cell, dict) else cell
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)

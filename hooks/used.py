@@ -1,0 +1,73 @@
+"""What each page uses of the programs: the site's totals, the error index and the question checks are made from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from markdown import Markdown
+
+    from hooks.reference import Reference
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question as it stands on a page; `key`, `proof` and `options` have one entry for each option."""
+
+    id: str
+    page: str
+    covers: list[str]
+    key: list[bool]
+    proof: list[str]
+    multi: bool
+    text: str
+    options: list[str]
+    line: int
+
+
+@dataclass(frozen=True)
+class Use:
+    """One use of an entry of a record: where it is, and the id of its element (empty where it has none)."""
+
+    program: str
+    name: str
+    page: str
+    id: str = ""
+    text: str = ""
+
+    @classmethod
+    def of(cls, reference: Reference, page: str, ident: str = "", text: str = "") -> Use:
+        """Return the use of `reference` on `page`."""
+        return cls(reference.program, reference.name, page, ident, text)
+
+
+@dataclass
+class Used:
+    """What one page uses. An error's `text` is its exact text.
+
+    `programs` lists the programs that have a card on it, `codes` their highlighted code.
+    """
+
+    page: str = ""
+    questions: list[Question] = field(default_factory=list)
+    outputs: list[Use] = field(default_factory=list)
+    figures: list[Use] = field(default_factory=list)
+    tables: list[Use] = field(default_factory=list)
+    errors: list[Use] = field(default_factory=list)
+    values: list[Use] = field(default_factory=list)
+    programs: list[str] = field(default_factory=list)
+    codes: dict[str, str] = field(default_factory=dict)
+
+
+PAGES: dict[str, Used] = {}
+
+
+def used(md: Markdown) -> Used:
+    """Return what the page that `md` converts has used so far."""
+    return md.guide  # type: ignore[attr-defined]
+
+
+def start(md: Markdown, page: str) -> None:
+    """Forget what `md` converted before, and note what it converts next under `page`."""
+    md.guide = PAGES[page] = Used(page)  # type: ignore[attr-defined]

@@ -1,0 +1,222 @@
+"""What the site verifies: every block, question and program, what checked it and on which device.
+
+The build writes it to `verification.json` at the site's root; `verification.schema.json` says what it holds. Pages show
+it where they have `<!-- guide:totals -->` or `<!-- guide:verification -->`.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from hooks import programs, records
+from hooks.errors import GuideError
+from hooks.languages import LANGUAGES
+from hooks.markup import DEVICES, NAMES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hooks.blocks import Block
+    from hooks.programs import Program
+    from hooks.used import Question
+
+TOTALS = "<!-- guide:totals -->"
+WHOLE = "<!-- guide:verification -->"
+CHECKS = {
+    "run": "run, as part of a program or by the tests",
+    "lab": "run, as part of a lab",
+    "parsed": "read by the parser of its language",
+    "shown": "plain text, checked to be no code",
+    "not run": "not run; the reason stands below the block",
+}
+
+
+def collect(*, blocks: list[Block], questions: list[Question], labs: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return what `verification.json` holds; the same input gives the same bytes.
+
+    Args:
+        blocks: the blocks of every page.
+        questions: the questions of every page.
+        labs: the blocks of the labs, as `hooks.labs.entries` gives them.
+    """
+    known = {program.path: program for program in programs.all_programs()}
+    devices = {path: _devices(program) for path, program in known.items()}
+    entries = sorted([_block(block, devices) for block in blocks] + labs, key=lambda b: (b["page"], b["line"]))
+    asked = [_question(question) for question in sorted(questions, key=lambda q: q.id)]
+    shown = [_program(program, blocks, devices[path]) for path, program in known.items()]
+    locked = records.locked_versions()
+    named = sorted({name for program in known.values() for name in records.packages_of(program)})
+    return {
+        "environment": {name: locked[name] for name in named if name in locked},
+        "blocks": entries,
+        "questions": asked,
+        "programs": shown,
+        "totals": _totals(entries, asked, shown),
+    }
+
+
+def check_ids(questions: list[Question]) -> None:
+    """Raise where two pages give a question the same id: readers' progress hangs on it.
+
+    Raises:
+        GuideError: at the second of the two.
+    """
+    seen: dict[str, Question] = {}
+    for question in questions:
+        if question.id in seen:
+            first = seen[question.id]
+            cause = f"the question id {question.id!r} is also used at {first.page}:{first.line}"
+            raise GuideError(question.page, question.line, cause, "give each question of the site its own id")
+        seen[question.id] = question
+
+
+def to_text(data: dict[str, Any]) -> str:
+    """Return the text of `verification.json`."""
+    return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+
+
+def fill(page: str, data: dict[str, Any]) -> str:
+    """Return the HTML of a page with the totals and the tables in place of their marks."""
+    if TOTALS in page:
+        page = page.replace(TOTALS, totals(data))
+    return page.replace(WHOLE, tables(data)) if WHOLE in page else page
+
+
+def totals(data: dict[str, Any]) -> str:
+    """Return the totals as a list in HTML."""
+    total = data["totals"]
+    checks = total["checks"]
+    kinds = {"run": checks.get("run", 0) + checks.get("lab", 0)}
+    kinds |= {name: checks[name] for name in ("parsed", "shown", "not run") if name in checks}
+    rows = [
+        (total["blocks"], "blocks of code", ", ".join(f"{count:,} {name}" for name, count in kinds.items())),
+        (total["programs"], "programs", _on_devices(total["devices"])),
+        (total["claims"], "claims", "computed by those programs"),
+        (total["questions"], "questions", f"{total['options'].get('claims', 0)} options keyed by claims"),
+    ]
+    items = "".join(
+        f"<div><dt>{number:,} {html.escape(what)}</dt><dd>{html.escape(more)}</dd></div>" for number, what, more in rows
+    )
+    return f'<dl class="guide-totals">{items}</dl>'
+
+
+def tables(data: dict[str, Any]) -> str:
+    """Return what was verified as tables in HTML: by check, by language, each program, what did not run."""
+    total = data["totals"]
+    checks = [(CHECKS[name], f"{count:,}") for name, count in total["checks"].items()]
+    languages = [
+        (name, f"{count:,}", LANGUAGES[name].how if name in LANGUAGES else "run")
+        for name, count in total["languages"].items()
+    ]
+    shown = [
+        (program["program"], str(program["claims"]), *(_cell(program["devices"].get(device)) for device in DEVICES))
+        for program in data["programs"]
+    ]
+    versions = [(NAMES.get(name, name), version) for name, version in data["environment"].items()]
+    unrun = [
+        (f"{b['page']}, line {b['line']}", b["language"], b["why"]) for b in data["blocks"] if b["check"] == "not run"
+    ]
+    return "\n".join(
+        [
+            totals(data),
+            _table("Blocks by what checked them", ("Check", "Blocks"), checks),
+            _table("Blocks by language", ("Language", "Blocks", "How"), languages),
+            _table("Programs and the day of their record", ("Program", "Claims", *DEVICES.values()), shown),
+            _table("Blocks that do not run, and why", ("Block", "Language", "Why"), unrun),
+            _table("Versions", ("Package", "Locked version"), versions),
+        ]
+    )
+
+
+def _table(caption: str, heads: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+    if not rows:
+        return ""
+    head = "".join(f'<th scope="col">{html.escape(text)}</th>' for text in heads)
+    body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    return (
+        f"<table><caption>{html.escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    )
+
+
+def _cell(entry: dict[str, Any] | None) -> str:
+    if entry is None:
+        return "not yet verified"
+    return (
+        f"{entry['recorded'][:10]}, {entry['seconds']:.0f} s"
+        if entry["status"] == "verified"
+        else "not yet verified again"
+    )
+
+
+def _on_devices(devices: dict[str, int]) -> str:
+    said = [f"{count} verified on {DEVICES[device]}" for device, count in devices.items() if count]
+    return ", ".join(said) or "not yet verified"
+
+
+def _devices(program: Program) -> dict[str, Any]:
+    found = {}
+    for device in DEVICES:
+        record = records.load(program, device)
+        if record is not None:
+            status = "verified" if records.state(program, device) == "current" else "stale"
+            found[device] = {"status": status, "seconds": round(record.seconds, 1), "recorded": str(record.recorded)}
+    return found
+
+
+def _block(block: Block, devices: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    entry: dict[str, Any] = {"page": block.page, "line": block.line, "language": block.language, "sha256": block.sha256}
+    entry["check"] = "not run" if block.run == "no" else LANGUAGES[block.language].how
+    if block.origin:
+        entry["origin"] = block.origin
+    if block.why:
+        entry["why"] = block.why
+    return {**entry, "devices": devices.get(block.program, {})}
+
+
+def _question(question: Question) -> dict[str, Any]:
+    proof = [_proof(text) for text in question.proof]
+    return {"id": question.id, "page": question.page, "covers": question.covers, "key": question.key, "proof": proof}
+
+
+def _proof(text: str) -> dict[str, Any]:
+    """Take apart what `str(hooks.quiz_key.Key)` says."""
+    kind, _, what = text.partition(": ")
+    if kind == "source":
+        return {"source": what}
+    claims = []
+    for part in what.split(" and "):
+        program, _, name = part.removeprefix("not ").partition(":")
+        claims.append({"program": program, "claim": name, "wanted": not part.startswith("not ")})
+    return {"claims": claims}
+
+
+def _program(program: Program, blocks: list[Block], devices: dict[str, Any]) -> dict[str, Any]:
+    record = next((found for device in DEVICES if (found := records.load(program, device))), None)
+    pages = sorted({block.page for block in blocks if block.program == program.path})
+    claims = len(record.claims) if record else 0
+    return {"program": program.path, "sha256": program.sha256, "pages": pages, "claims": claims, "devices": devices}
+
+
+def _totals(
+    blocks: list[dict[str, Any]], questions: list[dict[str, Any]], shown: list[dict[str, Any]]
+) -> dict[str, Any]:
+    def count(names: Any) -> dict[str, int]:
+        return dict(sorted(Counter(names).items()))
+
+    return {
+        "pages": len({block["page"] for block in blocks} | {question["page"] for question in questions}),
+        "blocks": len(blocks),
+        "checks": count(block["check"] for block in blocks),
+        "languages": count(block["language"] for block in blocks),
+        "programs": len(shown),
+        "claims": sum(program["claims"] for program in shown),
+        "questions": len(questions),
+        "options": count(next(iter(proof)) for question in questions for proof in question["proof"]),
+        "devices": {
+            device: sum(program["devices"].get(device, {}).get("status") == "verified" for program in shown)
+            for device in DEVICES
+        },
+    }

@@ -1,0 +1,151 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["tensorflow==2.21.*", "keras==3.15.*"]
+#
+# [tool.guide]
+# devices = 1
+# seconds = 60
+# ///
+"""Decide how to split a training job from its bytes, and count what each way of splitting sends."""
+
+# --8<-- [start:decide]
+import numpy as np
+import tensorflow as tf
+from tensorflow import keras
+
+GB = 1e9
+
+
+def choose(
+    *,
+    state: float,
+    largest_layer: float,
+    activations: float,
+    device: float,
+    devices: int,
+) -> str:
+    """Return the simplest way of splitting that fits.
+
+    Args:
+        state: bytes of weights, gradients and optimizer slots of the whole model.
+        largest_layer: the same for its largest layer.
+        activations: bytes of activations for the smallest batch worth giving to a device.
+        device: bytes of memory of a device.
+        devices: how many there are.
+    """
+    if devices == 1:
+        return "one device" if state + activations <= device else "does not fit"
+    if state + activations <= device:
+        return "data parallel"
+    if largest_layer + activations > device:
+        return "tensor parallel" if state / devices <= device else "does not fit"
+    return "pipeline" if (state + activations) / devices <= device else "does not fit"
+
+
+cases = {
+    "25 million parameters": (25e6, 2e6),  # in all, and in the largest layer
+    "1.5 billion parameters": (1.5e9, 0.1e9),
+    "8 billion parameters": (8e9, 0.5e9),
+    "7 billion, of which 6 in one layer": (7e9, 6e9),
+    "175 billion parameters": (175e9, 1.8e9),
+}
+decided = {}
+for name, (
+    parameters,
+    largest,
+) in cases.items():  # Adam in float32 keeps 16 bytes for each
+    needs = {
+        "state": 16 * parameters,
+        "largest_layer": 16 * largest,
+        "activations": 8 * GB,
+    }
+    decided[name] = choose(**needs, device=80 * GB, devices=8)
+for name, answer in decided.items():
+    print(f"{name:35} on 8 devices of 80 GB: {answer}")
+# --8<-- [end:decide]
+
+# --8<-- [start:traffic]
+N, LAYERS, WIDTH = 4, 8, 128
+model = keras.Sequential(
+    [keras.Input((WIDTH,))]
+    + [keras.layers.Dense(WIDTH, activation="tanh") for _ in range(LAYERS)]
+)
+layer_outputs = keras.Model(model.inputs, [layer.output for layer in model.layers])
+
+
+def all_reduce(size: float) -> float:
+    """Return what one device sends in a ring all-reduce."""
+    return 2 * (N - 1) / N * size
+
+
+def traffic(batch: int) -> dict[str, float]:
+    """Return the bytes that the busiest device sends in a step, from the sizes of the real tensors."""
+    with tf.GradientTape() as tape:
+        outputs = layer_outputs(tf.ones((batch, WIDTH)))
+        loss = tf.reduce_mean(outputs[-1])
+    gradients = tape.gradient(loss, [v.value for v in model.trainable_variables])
+    one_output = int(np.prod(outputs[0].shape)) * outputs[0].dtype.size
+    return {
+        "data parallel": all_reduce(
+            sum(int(np.prod(g.shape)) * g.dtype.size for g in gradients)
+        ),
+        "pipeline": 2 * one_output,  # forward to the next, gradients to the one before
+        "tensor parallel": LAYERS
+        / 2
+        * 2
+        * all_reduce(one_output),  # each pair of layers: once forward, once back
+    }
+
+
+batches = [2**i for i in range(3, 14)]
+sent = {batch: traffic(batch) for batch in batches}
+for batch in (8, 512, 8192):
+    print(
+        f"batch {batch:4}",
+        *[f" {name}: {value / 1e6:.2f} MB" for name, value in sent[batch].items()],
+    )
+# --8<-- [end:traffic]
+
+parameters = model.count_params() * 4
+claims = {
+    "fits_so_data_parallel": decided["1.5 billion parameters"] == "data parallel",
+    "too_large_so_data_parallel": decided["8 billion parameters"] == "data parallel",
+    "too_large_so_pipeline": decided["8 billion parameters"] == "pipeline",
+    "layer_too_large_so_tensor": decided["7 billion, of which 6 in one layer"]
+    == "tensor parallel",
+    "eight_devices_hold_175_billion": decided["175 billion parameters"]
+    != "does not fit",
+    "data_traffic_independent_of_batch": sent[8]["data parallel"]
+    == sent[8192]["data parallel"]
+    == all_reduce(parameters),
+    "data_traffic_grows_with_batch": sent[8192]["data parallel"]
+    > sent[8]["data parallel"],
+    "pipeline_traffic_grows_with_batch": sent[8192]["pipeline"]
+    == 1024 * sent[8]["pipeline"],
+    "pipeline_sends_least": all(
+        row["pipeline"] <= row["tensor parallel"] for row in sent.values()
+    ),
+    "tensor_sends_more_than_pipeline": all(
+        row["tensor parallel"] > row["pipeline"] for row in sent.values()
+    ),
+    "tensor_sends_least": all(
+        row["tensor parallel"] <= min(row.values()) for row in sent.values()
+    ),
+}
+measures = {
+    "devices": N,
+    "parameter_bytes": parameters,
+    "data_parallel_bytes": sent[8]["data parallel"],
+}
+figures = {
+    "traffic": {
+        "kind": "lines",
+        "title": f"Sent per step by the busiest of {N} devices",
+        "xlabel": "global batch",
+        "ylabel": "bytes",
+        "xscale": "log2",
+        "yscale": "log",
+        "x": batches,
+        "series": {name: [sent[b][name] for b in batches] for name in sent[8]},
+    }
+}

@@ -1,0 +1,231 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["tensorflow==2.21.*", "keras==3.15.*"]
+#
+# [tool.guide]
+# devices = 1
+# seconds = 60
+# ///
+"""Count the bytes that training keeps on a device, check the count against Keras, and divide by what a device holds."""
+
+# --8<-- [start:formula]
+import math
+
+import numpy as np
+import tensorflow as tf
+from tensorflow import keras
+
+SLOTS = {"sgd": 0, "momentum": 1, "adam": 2}  # optimizer values kept for each parameter
+WEIGHT_BYTES = {
+    "float32": 4,
+    "mixed_float16": 4,
+    "bfloat16": 2,
+}  # a Keras dtype policy: bytes of a stored value
+
+
+def state_bytes(parameters: int, optimizer: str, policy: str) -> int:
+    """Return the bytes of weights, gradients and optimizer slots: one value of each for every parameter."""
+    return parameters * (2 + SLOTS[optimizer]) * WEIGHT_BYTES[policy]
+
+
+def devices_needed(
+    parameters: int, optimizer: str, policy: str, device_bytes: float
+) -> int:
+    """Return into how many equal parts that state must be cut so that one part fits on a device."""
+    return math.ceil(state_bytes(parameters, optimizer, policy) / device_bytes)
+
+
+# --8<-- [end:formula]
+
+# --8<-- [start:check]
+WIDTH, LAYERS, BATCH = 256, 8, 64
+
+
+def nbytes(values) -> int:
+    """Return the bytes of tensors or variables."""
+    return sum(int(np.prod(v.shape)) * tf.as_dtype(v.dtype).size for v in values)
+
+
+def build(policy: str) -> keras.Model:
+    """Return a stack of dense layers whose weights follow a Keras dtype policy."""
+    inputs = keras.Input((WIDTH,))
+    hidden = inputs
+    for _ in range(LAYERS):
+        hidden = keras.layers.Dense(WIDTH, activation="relu", dtype=policy)(hidden)
+    return keras.Model(inputs, hidden)
+
+
+def optimizer_for(name: str) -> keras.optimizers.Optimizer:
+    """Return the Keras optimizer of that name."""
+    return (
+        keras.optimizers.Adam()
+        if name == "adam"
+        else keras.optimizers.SGD(momentum=0.9 * (name == "momentum"))
+    )
+
+
+checked, table = [], []
+for policy in WEIGHT_BYTES:
+    model = build(policy)
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(tf.cast(model(tf.ones((BATCH, WIDTH))), tf.float32))
+    gradients = tape.gradient(loss, [v.value for v in model.trainable_variables])
+    for name in SLOTS:
+        optimizer = optimizer_for(name)
+        optimizer.build(model.trainable_variables)
+        slots = [
+            v for v in optimizer.variables if len(v.shape)
+        ]  # leaves out the step counter and the learning rate
+        real = nbytes(model.trainable_variables), nbytes(gradients), nbytes(slots)
+        checked.append(sum(real) == state_bytes(model.count_params(), name, policy))
+        table.append([name, policy, *real, sum(real) // model.count_params()])
+        print(
+            f"{name:9}{policy:14} weights {real[0]:9,}  gradients {real[1]:9,}  slots {real[2]:9,} bytes"
+        )
+# --8<-- [end:check]
+
+# --8<-- [start:activations]
+model = build("float32")
+every_output = keras.Model(model.inputs, [layer.output for layer in model.layers[1:]])
+outputs = every_output(tf.ones((BATCH, WIDTH)))
+activations = nbytes(outputs)
+print(f"activations kept for the backward pass: {activations:,} bytes at batch {BATCH}")
+twice = nbytes(every_output(tf.ones((2 * BATCH, WIDTH))))
+print(
+    f"twice the batch: {twice:,} bytes; the weights stay at {nbytes(model.trainable_variables):,}"
+)
+# --8<-- [end:activations]
+
+# --8<-- [start:published]
+GB = 10**9
+# Model, year, parameters, an accelerator of that time, its memory in GB. The page names the source of each.
+PUBLISHED = [
+    ("BERT-Large", 2018, 340e6, "V100", 32),
+    ("GPT-2", 2019, 1.5e9, "V100", 32),
+    ("GPT-3", 2020, 175e9, "A100", 40),
+    ("PaLM", 2022, 540e9, "H100", 80),
+    ("Llama 3.1", 2024, 405e9, "H200", 141),
+]
+needs = []
+for name, year, parameters, accelerator, memory in PUBLISHED:
+    total = state_bytes(int(parameters), "adam", "float32")
+    count = devices_needed(int(parameters), "adam", "float32", memory * GB)
+    needs.append(
+        [
+            name,
+            year,
+            f"{parameters / 1e9:g} billion",
+            round(total / GB, 1),
+            accelerator,
+            memory,
+            count,
+        ]
+    )
+    print(
+        f"{name:10} {year}: {total / GB:7,.1f} GB of state, {accelerator} with {memory:3} GB, devices needed: {count}"
+    )
+# --8<-- [end:published]
+
+by_name = {row[0]: row for row in needs}
+claims = {
+    "formula_equals_keras": all(checked),
+    "adam_float32_is_16_bytes": all(
+        row[5] == 16 for row in table if row[:2] == ["adam", "float32"]
+    ),
+    "adam_float32_is_4_bytes": all(
+        row[5] == 4 for row in table if row[:2] == ["adam", "float32"]
+    ),
+    "adam_float32_is_8_bytes": all(
+        row[5] == 8 for row in table if row[:2] == ["adam", "float32"]
+    ),
+    "sgd_needs_slots": any(row[4] > 0 for row in table if row[0] == "sgd"),
+    "mixed_float16_halves_weights": table[3][2] * 2 == table[0][2],
+    "mixed_float16_state_equals_float32": all(
+        a[2:] == b[2:] for a, b in zip(table[:3], table[3:6], strict=True)
+    ),
+    "activations_grow_with_batch": twice == 2 * activations,
+    "weights_grow_with_batch": nbytes(every_output.trainable_variables)
+    != nbytes(model.trainable_variables),
+    "gpt3_fits_one_a100": by_name["GPT-3"][6] == 1,
+    "bert_fits_one_v100": by_name["BERT-Large"][6] == 1,
+}
+measures = {
+    "parameters": model.count_params(),
+    "activation_bytes": activations,
+    "adam_bytes_per_parameter": table[2][5],
+    "state_growth": round(by_name["Llama 3.1"][3] / by_name["BERT-Large"][3]),
+    "memory_growth": round(by_name["Llama 3.1"][5] / by_name["BERT-Large"][5], 1),
+    "gpt3_devices": by_name["GPT-3"][6],
+}
+tables = {
+    "per_parameter": {
+        "columns": [
+            "optimizer",
+            "dtype policy",
+            "weights",
+            "gradients",
+            "slots",
+            "bytes per parameter",
+        ],
+        "rows": table,
+    },
+    "published": {
+        "columns": [
+            "model",
+            "year",
+            "parameters",
+            "state with Adam (GB)",
+            "accelerator",
+            "its memory (GB)",
+            "devices",
+        ],
+        "rows": needs,
+    },
+    "widget": {
+        "columns": [
+            "parameters",
+            "optimizer",
+            "policy",
+            "parts",
+            "data parallel",
+            "cut",
+        ],
+        "rows": [
+            [p, o, w, n, state_bytes(p, o, w), state_bytes(p, o, w) / n]
+            for p in (10**6, 10**9, 175 * 10**9)
+            for o in SLOTS
+            for w in WEIGHT_BYTES
+            for n in (1, 3, 64)
+        ],
+    },
+}
+figures = {
+    "growth": {
+        "kind": "lines",
+        "title": "State to train with Adam in float32, and memory of one accelerator",
+        "xlabel": "year",
+        "ylabel": "GB",
+        "yscale": "log",
+        "markers": True,
+        "x": [row[1] for row in needs],
+        "series": {
+            "training state": [row[3] for row in needs],
+            "one accelerator": [row[5] for row in needs],
+        },
+    },
+    "per_device": {
+        "kind": "lines",
+        "title": "7 billion parameters, Adam, float32",
+        "xlabel": "devices",
+        "ylabel": "GB on each device",
+        "xscale": "log2",
+        "markers": True,
+        "x": [1, 2, 4, 8, 16],
+        "series": {
+            "data parallel": [state_bytes(7 * 10**9, "adam", "float32") / GB] * 5,
+            "cut into parts": [
+                state_bytes(7 * 10**9, "adam", "float32") / GB / 2**i for i in range(5)
+            ],
+        },
+    },
+}

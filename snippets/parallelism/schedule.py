@@ -1,0 +1,242 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["tensorflow==2.21.*"]
+#
+# [tool.guide]
+# seconds = 60
+# alone = true
+# ///
+"""Run a pipeline with one thread per partition, record when each worked, and compare the bubble with the formula."""
+
+# --8<-- [start:theory]
+import queue
+import threading
+import time
+
+import tensorflow as tf
+
+
+def bubble(partitions: int, micro_batches: int) -> float:
+    """Return the idle share of the devices' time. Source: https://arxiv.org/abs/1811.06965, section 2.3."""
+    return (partitions - 1) / (micro_batches + partitions - 1)
+
+
+def ideal(partitions: int, micro_batches: int) -> list[tuple[int, int, str, int]]:
+    """Return (partition, start, kind, micro-batch) of every piece of work, each of which takes one tick."""
+    forward = [
+        (k, k + m, "F", m) for k in range(partitions) for m in range(micro_batches)
+    ]
+    last = (
+        2 * (micro_batches + partitions - 1) - 1
+    )  # the backward pass is the forward pass in a mirror
+    return forward + [(k, last - start, "B", m) for k, start, _, m in forward]
+
+
+# --8<-- [end:theory]
+
+# --8<-- [start:run]
+devices = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")
+DEVICES = [d.name for d in devices]
+K, WIDTH, TICK = (
+    4,
+    16,
+    0.04,
+)  # one piece of work takes TICK seconds: a sleep stands for the accelerator's time
+tf.random.set_seed(1)
+weights = []
+for k in range(K):
+    with tf.device(DEVICES[k % len(DEVICES)]):
+        weights.append(
+            tf.Variable(tf.random.stateless_normal((WIDTH, WIDTH), seed=(1, k)) / 4)
+        )
+x = tf.random.stateless_normal((16, WIDTH), seed=(2, 2))
+
+
+def pipeline(micro_batches: int) -> tuple[list[tuple], list[tf.Tensor]]:
+    """Return (partition, start, end, kind, micro-batch) in ticks as recorded, and the accumulated gradients."""
+    ahead, back = ([queue.Queue() for _ in range(K + 1)] for _ in range(2))
+    spans, total, start = (
+        [],
+        [tf.zeros_like(w) for w in weights],
+        threading.Barrier(K + 1),
+    )
+    for micro_batch in tf.split(x, micro_batches):
+        ahead[0].put(micro_batch)
+
+    def work(k: int) -> None:
+        kept = []
+        start.wait()
+        for kind, m in [("F", m) for m in range(micro_batches)] + [
+            ("B", m) for m in reversed(range(micro_batches))
+        ]:
+            arrived = (
+                (ahead[k] if kind == "F" else back[k + 1]).get()
+                if kind == "F" or k < K - 1
+                else None
+            )
+            begun = time.perf_counter()
+            with tf.device(DEVICES[k % len(DEVICES)]):
+                if kind == "F":
+                    with tf.GradientTape() as tape:
+                        tape.watch(arrived)
+                        out = tf.tanh(arrived @ weights[k])
+                        out = tf.reduce_sum(out**2) if k == K - 1 else out
+                    kept.append((tape, arrived, out))
+                else:
+                    tape, inputs, out = kept.pop()
+                    out, gradient = tape.gradient(
+                        out, [inputs, weights[k]], output_gradients=arrived
+                    )
+                    total[k] += gradient
+            time.sleep(max(0.0, begun + TICK - time.perf_counter()))
+            spans.append((k, begun, time.perf_counter(), kind, m))
+            (ahead[k + 1] if kind == "F" else back[k]).put(out)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(K)]
+    for thread in threads:
+        thread.start()
+    start.wait()
+    for thread in threads:
+        thread.join()
+    zero = min(begun for _, begun, *_ in spans)
+    return [
+        (k, (a - zero) / TICK, (b - zero) / TICK, kind, m)
+        for k, a, b, kind, m in sorted(spans)
+    ], total
+
+
+# --8<-- [end:run]
+
+# --8<-- [start:compare]
+with tf.GradientTape() as tape:
+    hidden = x
+    for weight in weights:
+        hidden = tf.tanh(hidden @ weight)
+    loss = tf.reduce_sum(hidden**2)
+reference = tape.gradient(loss, weights)
+
+pipeline(1)  # the first run traces and loads; it is not measured
+recorded, measured, equal = {}, {}, []
+for micro_batches in (1, 2, 4, 8):
+    runs = [
+        pipeline(micro_batches) for _ in range(2)
+    ]  # other programs can only add idle time: take the faster run
+    recorded[micro_batches], gradients = min(
+        runs, key=lambda run: max(span[2] for span in run[0])
+    )
+    wall = max(end for _, _, end, _, _ in recorded[micro_batches])
+    measured[micro_batches] = 1 - sum(
+        end - begun for _, begun, end, _, _ in recorded[micro_batches]
+    ) / (K * wall)
+    equal.append(
+        all(
+            bool(tf.reduce_all(abs(a - b) < 1e-4))
+            for a, b in zip(gradients, reference, strict=True)
+        )
+    )
+    print(
+        f"M = {micro_batches}: formula {bubble(K, micro_batches):.3f}, gradients equal: {equal[-1]}"
+    )
+# --8<-- [end:compare]
+
+
+def order(spans: list[tuple]) -> list[list[str]]:
+    """Return for each partition the names of its pieces of work in order of their start."""
+    return [
+        [f"{s[-2]}{s[-1]}" for s in sorted(spans, key=lambda s: s[1]) if s[0] == k]
+        for k in range(K)
+    ]
+
+
+def timeline(title: str, spans: list[tuple]) -> dict:
+    """Return the figure of a schedule; spans are (partition, start, end, kind, micro-batch)."""
+    groups = {"F": "forward", "B": "backward"}
+    return {
+        "kind": "timeline",
+        "title": title,
+        "xlabel": "ticks",
+        "lanes": [f"partition {k}" for k in range(K)],
+        "spans": [
+            {
+                "lane": k,
+                "start": round(a, 3),
+                "end": round(b, 3),
+                "label": f"{kind}{m}",
+                "group": groups[kind],
+            }
+            for k, a, b, kind, m in spans
+        ],
+    }
+
+
+worst = max(abs(measured[m] - bubble(K, m)) for m in measured)
+claims = {
+    "gradients_equal": all(equal),
+    "bubble_near_formula": worst < 0.08,
+    "more_micro_batches_smaller_bubble": measured[1]
+    > measured[2]
+    > measured[4]
+    > measured[8],
+    "more_micro_batches_same_bubble": abs(measured[1] - measured[8]) < 0.08,
+    "one_micro_batch_leaves_one_device_busy": abs(measured[1] - (K - 1) / K) < 0.08,
+    "below_a_fifth_at_four_times_the_partitions": bubble(K, 4 * K) < 0.2,
+    "bubble_vanishes_at_m_equal_k": measured[4] < 0.1,
+    "order_is_the_ideal_one": order(recorded[4]) == order(ideal(K, 4)),
+}
+measures = {"partitions": K, "tick_ms": TICK * 1000} | {
+    f"bubble_formula_{m}": bubble(K, m) for m in measured
+}
+measures |= {f"bubble_{m}_x": round(measured[m], 3) for m in measured}
+figures = {
+    "schedule": {
+        "kind": "panels",
+        "columns": 1,
+        "panels": [
+            timeline("Recorded, 4 micro-batches", recorded[4]),
+            timeline(
+                "In theory", [(k, t, t + 1, kind, m) for k, t, kind, m in ideal(K, 4)]
+            ),
+        ],
+    },
+    "bubble": {
+        "kind": "lines",
+        "timing": True,
+        "title": f"Idle share of {K} partitions",
+        "xlabel": "micro-batches",
+        "ylabel": "bubble",
+        "xscale": "log2",
+        "markers": True,
+        "x": list(measured),
+        "series": {
+            "recorded": [round(v, 3) for v in measured.values()],
+            "(K - 1) / (M + K - 1)": [round(bubble(K, m), 3) for m in measured],
+        },
+    },
+    "by_partitions": {
+        "kind": "lines",
+        "title": "(K - 1) / (M + K - 1)",
+        "xlabel": "micro-batches M",
+        "ylabel": "bubble",
+        "xscale": "log2",
+        "markers": True,
+        "x": [1, 2, 4, 8, 16, 32],
+        "series": {
+            f"{k} partitions": [round(bubble(k, 2**i), 3) for i in range(6)]
+            for k in (2, 4, 8)
+        },
+    },
+}
+tables = {
+    "bubble": {
+        "columns": ["micro-batches", "recorded bubble [ratio]", "formula for it"],
+        "rows": [[m, round(measured[m], 2), round(bubble(K, m), 2)] for m in measured],
+    },
+    "widget": {
+        "columns": ["partitions", "micro-batches", "bubble", "ticks"],
+        "rows": [
+            [k, m, bubble(k, m), max(t for _, t, _, _ in ideal(k, m)) + 1]
+            for k in range(1, 9)
+            for m in (1, 2, 5, 32)
+        ],
+    },
+}

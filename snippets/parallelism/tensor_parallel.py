@@ -1,0 +1,177 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["tensorflow==2.21.*"]
+#
+# [tool.guide]
+# seconds = 60
+# ///
+"""Cut the weight matrices themselves over a mesh of devices with DTensor, and compare with the uncut model."""
+
+# --8<-- [start:mesh]
+import numpy as np
+import tensorflow as tf
+from tensorflow.experimental import dtensor
+
+DEVICES = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")
+N = len(DEVICES)
+MODEL = (
+    2 if N % 2 == 0 else 1
+)  # into how many parts the matrices are cut; the rest of the mesh splits the batch
+mesh = dtensor.create_mesh(
+    [("batch", N // MODEL), ("model", MODEL)],
+    devices=[f"{d.device_type}:{d.name[-1]}" for d in DEVICES],
+)
+WHOLE = dtensor.UNSHARDED
+
+
+def spread(value: np.ndarray, dimensions: list[str]) -> tf.Tensor:
+    """Put an array on the mesh, each of its dimensions whole or cut along a dimension of the mesh."""
+    on_all = dtensor.copy_to_mesh(value, dtensor.Layout.replicated(mesh, value.ndim))
+    return dtensor.relayout(on_all, dtensor.Layout(dimensions, mesh))
+
+
+def gather(value: tf.Tensor) -> np.ndarray:
+    """Return the whole array that a spread tensor stands for."""
+    return dtensor.relayout(
+        value, dtensor.Layout.replicated(mesh, value.shape.rank)
+    ).numpy()
+
+
+print("mesh:", {name: mesh.dim_size(name) for name in ("batch", "model")})
+# --8<-- [end:mesh]
+
+# --8<-- [start:model]
+BATCH, FEATURES, HIDDEN = 8 * N, 16, 64
+random = np.random.default_rng(4)
+x = random.normal(size=(BATCH, FEATURES)).astype("float32")
+y = random.normal(size=(BATCH, 1)).astype("float32")
+first = (random.normal(size=(FEATURES, HIDDEN)) / 4).astype("float32")
+second = (random.normal(size=(HIDDEN, 1)) / 8).astype("float32")
+
+w1 = dtensor.DVariable(
+    spread(first, [WHOLE, "model"])
+)  # each part: all inputs, some of the hidden units
+w2 = dtensor.DVariable(
+    spread(second, ["model", WHOLE])
+)  # each part: the same hidden units, all outputs
+
+
+@tf.function
+def step(inputs, targets):
+    """Return the output and the gradients; DTensor adds the all-reduces that the layouts call for."""
+    with tf.GradientTape() as tape:
+        hidden = tf.tanh(tf.matmul(inputs, w1))
+        output = tf.matmul(
+            hidden, w2
+        )  # sums over the cut dimension: an all-reduce over "model"
+        loss = tf.reduce_mean((output - targets) ** 2)
+    return hidden, output, tape.gradient(loss, [w1, w2])
+
+
+hidden, output, gradients = step(
+    spread(x, ["batch", WHOLE]), spread(y, ["batch", WHOLE])
+)
+# --8<-- [end:model]
+
+# --8<-- [start:compare]
+tanh = np.tanh(x @ first)  # the uncut model and its gradients, in NumPy
+expected = tanh @ second
+error = 2 / BATCH * (expected - y)
+expected_gradients = x.T @ (error @ second.T * (1 - tanh**2)), tanh.T @ error
+output_gap = float(abs(gather(output) - expected).max())
+gradient_gap = max(
+    float(abs(gather(g) - e).max())
+    for g, e in zip(gradients, expected_gradients, strict=True)
+)
+print("outputs equal to the uncut model:  ", output_gap < 1e-5)
+print("gradients equal to the uncut model:", gradient_gap < 1e-5)
+# --8<-- [end:compare]
+
+
+# --8<-- [start:bytes]
+def parts_of(value: tf.Tensor) -> list[np.ndarray]:
+    """Return what each device holds of a spread tensor."""
+    return [part.numpy() for part in dtensor.unpack(value)]
+
+
+shapes = {}
+for name, value in [
+    ("w1", w1.read_value()),
+    ("w2", w2.read_value()),
+    ("batch", spread(x, ["batch", WHOLE])),
+    ("hidden", hidden),
+]:
+    shapes[name] = [part.shape for part in parts_of(value)]
+    print(f"{name:6} whole {tuple(value.shape)!s:9} on each device {shapes[name][0]}")
+# --8<-- [end:bytes]
+
+held = [
+    a.nbytes + b.nbytes
+    for a, b in zip(parts_of(w1.read_value()), parts_of(w2.read_value()), strict=True)
+]
+columns = [part[0, 0] for part in parts_of(w1.read_value())]
+claims = {
+    "outputs_equal": output_gap < 1e-5,
+    "gradients_equal": gradient_gap < 1e-5,
+    "weight_bytes_are_total_over_model_parts": set(held)
+    == {(first.nbytes + second.nbytes) // MODEL},
+    "weight_bytes_are_total": MODEL > 1 and set(held) == {first.nbytes + second.nbytes},
+    "first_matrix_cut_by_columns": shapes["w1"][0] == (FEATURES, HIDDEN // MODEL),
+    "first_matrix_cut_by_rows": MODEL > 1
+    and shapes["w1"][0] == (FEATURES // MODEL, HIDDEN),
+    "second_matrix_cut_by_rows": shapes["w2"][0] == (HIDDEN // MODEL, 1),
+    "batch_cut_over_batch_dimension": shapes["batch"][0]
+    == (BATCH * MODEL // N, FEATURES),
+    "gradient_has_the_layout_of_its_weight": dtensor.fetch_layout(
+        gradients[0]
+    ).sharding_specs
+    == [WHOLE, "model"],
+    "hidden_never_whole_on_a_device": N == 1
+    or all(s != (BATCH, HIDDEN) for s in shapes["hidden"]),
+    "weights_copied_along_batch": len(set(columns)) == MODEL,
+}
+measures = {
+    "devices": N,
+    "model_parts": MODEL,
+    "batch_parts": N // MODEL,
+    "weight_bytes": first.nbytes + second.nbytes,
+}
+measures |= {"bytes_per_device": held[0]}
+
+
+def owner(row: int, column: int, matrix: str) -> str:
+    """Return which devices hold the part of a matrix that a cell of the figure stands for."""
+    part = column if matrix == "w1" else row
+    return ", ".join(str(i) for i in range(N) if i % MODEL == part)
+
+
+figures = {
+    "layout": {
+        "kind": "panels",
+        "columns": 2,
+        "panels": [
+            {
+                "kind": "grid",
+                "title": f"First matrix, {FEATURES} x {HIDDEN}: cut by columns",
+                "rows": ["all rows"],
+                "columns": [
+                    f"columns {i * HIDDEN // MODEL} to {(i + 1) * HIDDEN // MODEL - 1}"
+                    for i in range(MODEL)
+                ],
+                "text": [[f"devices {owner(0, i, 'w1')}" for i in range(MODEL)]],
+                "group": [[f"part {i}" for i in range(MODEL)]],
+            },
+            {
+                "kind": "grid",
+                "title": f"Second matrix, {HIDDEN} x 1: cut by rows",
+                "rows": [
+                    f"rows {i * HIDDEN // MODEL} to {(i + 1) * HIDDEN // MODEL - 1}"
+                    for i in range(MODEL)
+                ],
+                "columns": ["the column"],
+                "text": [[f"devices {owner(i, 0, 'w2')}"] for i in range(MODEL)],
+                "group": [[f"part {i}"] for i in range(MODEL)],
+            },
+        ],
+    }
+}

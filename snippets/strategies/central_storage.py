@@ -1,0 +1,122 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["tensorflow==2.21.*", "keras==3.15.*", "tf-keras==2.21.*"]
+#
+# [tool.guide]
+# seconds = 120
+# ///
+"""CentralStorageStrategy: one copy of each variable, work on every device, and a loss that Keras 3 reports wrongly."""
+
+# --8<-- [start:setup]
+import keras
+import numpy as np
+import tensorflow as tf
+import tf_keras
+
+devices = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")
+names = [device.name for device in devices]
+strategy = tf.distribute.experimental.CentralStorageStrategy(
+    compute_devices=names, parameter_device="/cpu:0"
+)
+replicas = strategy.num_replicas_in_sync
+
+with strategy.scope():
+    plain = tf.Variable([1.0, 2.0])
+    summed = tf.Variable([1.0, 2.0], aggregation=tf.VariableAggregation.SUM)
+copies = strategy.experimental_local_results(plain)
+print(
+    f"{type(plain).__name__}: {len(copies)} copy on {plain.device.split('task:0/')[-1]} for {replicas} replicas"
+)
+# --8<-- [end:setup]
+
+# --8<-- [start:fit]
+batch = 4 * replicas
+rng = np.random.default_rng(0)
+x = rng.normal(size=(4 * batch, 3)).astype("float32")
+y = (x @ [[1.0], [-2.0], [0.5]]).astype("float32")
+data = tf.data.Dataset.from_tensor_slices((x, y)).batch(batch)
+
+
+def fit(library, rate):
+    """Train a linear model with one epoch of `fit`; return the model and the loss that `fit` reports."""
+    with strategy.scope():
+        dense = library.layers.Dense(1, use_bias=False, kernel_initializer="zeros")
+        model = library.Sequential([library.layers.Input((3,)), dense])
+        model.compile(optimizer=library.optimizers.SGD(rate), loss="mse")
+    return model, model.fit(data, verbose=0).history["loss"][0]
+
+
+reference = np.zeros((3, 1))  # the same steps in NumPy
+for start in range(0, len(x), batch):
+    rows = slice(start, start + batch)
+    reference -= 0.05 * 2 / batch * x[rows].T @ (x[rows] @ reference - y[rows])
+trained, _ = fit(keras, 0.05)
+print(
+    "Keras 3 weights equal to NumPy:",
+    bool(np.allclose(trained.get_weights()[0], reference, atol=1e-5)),
+)
+# --8<-- [end:fit]
+
+# --8<-- [start:reported]
+truth = float(np.mean(y**2))  # the weights are zero, and at a rate of zero they stay so
+still, reported = fit(keras, 0.0)
+_, reported_by_tf_keras = fit(tf_keras, 0.0)
+by_predict = float(np.mean((still.predict(x, verbose=0, batch_size=batch) - y) ** 2))
+
+alone = keras.Sequential(
+    [keras.Input((3,)), keras.layers.Dense(1, use_bias=False)]
+)  # outside the scope
+alone.compile(loss="mse")
+alone.set_weights(still.get_weights())
+by_evaluate = alone.evaluate(data, verbose=0)
+evaluated = still.evaluate(data, verbose=0)  # under the strategy
+
+print(f"true loss                          {truth:.4f}")
+print(f"reported by fit, Keras 3           {reported:.4f}")
+print(f"reported by evaluate, Keras 3      {evaluated:.4f}")
+print(f"reported by fit, tf_keras          {reported_by_tf_keras:.4f}")
+print(f"from predict, Keras 3              {by_predict:.4f}")
+print(f"evaluate on a copy outside         {by_evaluate:.4f}")
+# --8<-- [end:reported]
+
+
+# --8<-- [start:module]
+def subtract_from(variable):
+    """Let replica i subtract i + 1 from the variable."""
+    rank = tf.distribute.get_replica_context().replica_id_in_sync_group
+    variable.assign_sub(tf.cast([rank + 1, rank + 1], tf.float32))
+
+
+errors = {}
+strategy.run(subtract_from, args=(summed,))
+print("aggregation given:", summed.numpy())
+try:
+    strategy.run(subtract_from, args=(plain,))
+except ValueError as error:
+    errors["no_aggregation"] = f"ValueError: {str(error).partition('. ')[0]}"
+    print("none given:", errors["no_aggregation"])
+# --8<-- [end:module]
+
+total = replicas * (replicas + 1) / 2
+claims = {
+    "one_copy_for_all_replicas": len(copies) == 1 and plain.device.endswith("CPU:0"),
+    "still_experimental": not hasattr(tf.distribute, "CentralStorageStrategy"),
+    "weights_are_right": bool(
+        np.allclose(trained.get_weights()[0], reference, atol=1e-5)
+    ),
+    "reported_loss_is_wrong": replicas == 1 or abs(reported - truth) > 1e-2,
+    "evaluate_is_wrong_too": replicas == 1 or abs(evaluated - truth) > 1e-2,
+    "tf_keras_reports_right": abs(reported_by_tf_keras - truth) < 1e-4,
+    "predict_is_right": abs(by_predict - truth) < 1e-4,
+    "evaluate_outside_is_right": abs(by_evaluate - truth) < 1e-4,
+    "aggregation_sums_the_replicas": bool(
+        np.allclose(summed.numpy(), np.array([1.0, 2.0]) - total)
+    ),
+    "no_aggregation_raises": replicas == 1 or "no_aggregation" in errors,
+}
+measures = {
+    "replicas": replicas,
+    "variable_type": type(plain).__name__,
+    "truth": truth,
+    "reported": float(reported),
+}

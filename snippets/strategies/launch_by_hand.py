@@ -1,0 +1,119 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["tensorflow==2.21.*"]
+#
+# [tool.guide]
+# devices = 0
+# processes = 3
+# seconds = 90
+# ///
+"""Start two workers as you would on two machines: the same file twice, each with its own TF_CONFIG."""
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+
+import numpy as np
+import tensorflow as tf
+
+# --8<-- [start:train]
+ROWS, BATCH, RATE = 64, 16, 0.1
+x = np.random.default_rng(0).normal(size=(ROWS, 4)).astype("float32")
+y = x @ np.array([[1.0], [-2.0], [3.0], [0.5]], "float32")
+
+
+def train(strategy):
+    """One epoch of linear regression. Return the weights of all workers."""
+    with strategy.scope():
+        weights = tf.Variable(tf.zeros((4, 1)))
+    dataset = tf.data.Dataset.from_tensor_slices((x, y)).batch(BATCH)
+
+    @tf.function
+    def step(batch):
+        def replica_step(features, labels):
+            with tf.GradientTape() as tape:
+                errors = tf.reduce_sum((features @ weights - labels) ** 2, axis=-1)
+                loss = tf.nn.compute_average_loss(errors)
+            replica = tf.distribute.get_replica_context()
+            weights.assign_sub(
+                RATE * replica.all_reduce("SUM", tape.gradient(loss, weights))
+            )
+            return replica.all_gather(tf.identity(weights), axis=1)
+
+        return strategy.run(replica_step, args=batch)
+
+    for batch in strategy.experimental_distribute_dataset(dataset):
+        held = step(batch)
+    return strategy.experimental_local_results(held)[0].numpy()
+
+
+def numpy_sgd():
+    weights = np.zeros((4, 1))
+    for features, labels in zip(
+        np.split(x, ROWS // BATCH), np.split(y, ROWS // BATCH), strict=True
+    ):
+        weights = (
+            weights - RATE * 2 * features.T @ (features @ weights - labels) / BATCH
+        )
+    return weights
+
+
+# --8<-- [end:train]
+
+# --8<-- [start:worker]
+if "TF_CONFIG" in os.environ:  # this process was started as a worker
+    signal.alarm(60)  # it never outlives a minute
+    held = train(tf.distribute.MultiWorkerMirroredStrategy())
+    print(json.dumps(held.tolist()))
+    raise SystemExit
+# --8<-- [end:worker]
+
+
+# --8<-- [start:launch]
+def free_addresses(count):
+    with contextlib.ExitStack() as stack:  # all are held until the last is found
+        sockets = [
+            stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+            for _ in range(count)
+        ]
+        return [f"127.0.0.1:{s.getsockname()[1]}" for s in sockets]
+
+
+addresses = free_addresses(2)
+workers = []
+for index in range(2):
+    config = {
+        "cluster": {"worker": addresses},
+        "task": {"type": "worker", "index": index},
+    }
+    environment = os.environ | {
+        "TF_CONFIG": json.dumps(config),
+        "CUDA_VISIBLE_DEVICES": "-1",
+    }
+    command = [sys.executable, __file__]
+    workers.append(
+        subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+    )
+lines = [worker.communicate()[0].splitlines()[-1] for worker in workers]
+# --8<-- [end:launch]
+
+# --8<-- [start:compare]
+# From each worker: the weights of all workers, side by side.
+held = [np.array(json.loads(line)) for line in lines]
+expected = numpy_sgd()
+away = max(float(np.abs(h - expected).max()) for h in held)
+print("weights of workers 0 and 1, as worker 0 sees them:")
+print(held[0].round(4))
+print(f"away from NumPy: {away:.5f}")
+# --8<-- [end:compare]
+
+claims = {
+    "two_workers": all(h.shape == (4, 2) for h in held),
+    "workers_hold_equal_weights": all(np.array_equal(h[:, 0], h[:, 1]) for h in held),
+    "equal_to_numpy": away < 1e-5,
+    "every_process_ended_well": all(worker.returncode == 0 for worker in workers),
+}

@@ -1,0 +1,198 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["tensorflow==2.21.*"]
+#
+# [tool.guide]
+# devices = 0
+# processes = 3
+# seconds = 90
+# ///
+"""Run a Slurm batch script here: with a stand-in for `srun` that sets what Slurm sets and starts two tasks."""
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+import tensorflow as tf
+
+# --8<-- [start:train]
+ROWS, BATCH, RATE = 64, 16, 0.1
+x = np.random.default_rng(0).normal(size=(ROWS, 4)).astype("float32")
+y = x @ np.array([[1.0], [-2.0], [3.0], [0.5]], "float32")
+
+
+def train(strategy):
+    """One epoch of linear regression. Return the weights of all workers."""
+    with strategy.scope():
+        weights = tf.Variable(tf.zeros((4, 1)))
+    dataset = tf.data.Dataset.from_tensor_slices((x, y)).batch(BATCH)
+
+    @tf.function
+    def step(batch):
+        def replica_step(features, labels):
+            with tf.GradientTape() as tape:
+                errors = tf.reduce_sum((features @ weights - labels) ** 2, axis=-1)
+                loss = tf.nn.compute_average_loss(errors)
+            replica = tf.distribute.get_replica_context()
+            weights.assign_sub(
+                RATE * replica.all_reduce("SUM", tape.gradient(loss, weights))
+            )
+            return replica.all_gather(tf.identity(weights), axis=1)
+
+        return strategy.run(replica_step, args=batch)
+
+    for batch in strategy.experimental_distribute_dataset(dataset):
+        held = step(batch)
+    return strategy.experimental_local_results(held)[0].numpy()
+
+
+def numpy_sgd():
+    weights = np.zeros((4, 1))
+    for features, labels in zip(
+        np.split(x, ROWS // BATCH), np.split(y, ROWS // BATCH), strict=True
+    ):
+        weights = (
+            weights - RATE * 2 * features.T @ (features @ weights - labels) / BATCH
+        )
+    return weights
+
+
+# --8<-- [end:train]
+
+# --8<-- [start:worker]
+if "SLURM_PROCID" in os.environ:  # this process was started by srun
+    signal.alarm(60)
+    resolver = tf.distribute.cluster_resolver.SlurmClusterResolver(
+        port_base=int(os.environ.get("PORT", "8888")),
+        gpus_per_node=2,  # on a node without GPUs it must still be positive,
+        gpus_per_task=1,
+        auto_set_gpu=False,  # and nobody may hand out what is not there
+    )
+    held = train(tf.distribute.MultiWorkerMirroredStrategy(cluster_resolver=resolver))
+    print(json.dumps([resolver.task_id, held.tolist()]))
+    raise SystemExit
+# --8<-- [end:worker]
+
+# --8<-- [start:script]
+BATCH_SCRIPT = """#!/bin/bash
+#SBATCH --nodes=2
+#SBATCH --ntasks-per-node=1
+#SBATCH --cpus-per-task=8
+#SBATCH --time=02:00:00
+#SBATCH --signal=TERM@120
+#SBATCH --requeue
+set -euo pipefail
+srun --kill-on-bad-exit=1 python train.py
+"""
+# --8<-- [end:script]
+
+# --8<-- [start:srun]
+SRUN = """#!/bin/bash
+# In place of Slurm: two tasks here, with the variables that the resolver reads.
+while [[ $1 == --* ]]; do shift; done
+export SLURM_STEP_NUM_TASKS=2 SLURM_STEP_NODELIST=localhost SLURM_STEP_TASKS_PER_NODE=2
+SLURM_PROCID=0 "$@" &
+SLURM_PROCID=1 "$@" &
+wait
+"""
+# --8<-- [end:srun]
+
+
+# --8<-- [start:launch]
+def two_free_ports():
+    """Find a free port whose successor is free too: the resolver counts upwards."""
+    while True:
+        with (
+            socket.create_server(("127.0.0.1", 0)) as first,
+            contextlib.suppress(OSError),
+        ):
+            port = first.getsockname()[1]
+            socket.create_server(("127.0.0.1", port + 1)).close()
+            return port
+
+
+with tempfile.TemporaryDirectory() as folder:
+    python = f'#!/bin/bash\nexec "{sys.executable}" "$@"\n'
+    for name, text in {
+        "train.sbatch": BATCH_SCRIPT,
+        "srun": SRUN,
+        "python": python,
+    }.items():
+        Path(folder, name).write_text(text)
+        Path(folder, name).chmod(0o755)
+    Path(folder, "train.py").symlink_to(__file__)
+    path = f"{folder}:{os.environ['PATH']}"
+    environment = os.environ | {
+        "PATH": path,
+        "PORT": str(two_free_ports()),
+        "CUDA_VISIBLE_DEVICES": "-1",
+    }
+    syntax = subprocess.run(
+        ["bash", "-n", "train.sbatch"], cwd=folder, check=False
+    ).returncode
+    job = subprocess.Popen(
+        ["bash", "train.sbatch"],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    output = job.communicate()[0]
+# --8<-- [end:launch]
+
+# --8<-- [start:compare]
+held = dict(json.loads(line) for line in output.splitlines() if line.startswith("["))
+away = max(float(np.abs(np.array(h) - numpy_sgd()).max()) for h in held.values())
+print("tasks:", *sorted(held))
+print("bash -n:", "good" if syntax == 0 else "bad")
+print(f"weights away from NumPy: {away:.5f}")
+# --8<-- [end:compare]
+
+
+# --8<-- [start:resolver]
+def resolve(rank, **options):
+    """Ask the resolver on rank `rank` of a job on two nodes."""
+    slurm = {
+        "PROCID": rank,
+        "STEP_NUM_TASKS": 2,
+        "STEP_NODELIST": "node[1-2]",
+        "STEP_TASKS_PER_NODE": "1(x2)",
+    }
+    with mock.patch.dict(
+        os.environ, {f"SLURM_{key}": str(value) for key, value in slurm.items()}
+    ):
+        try:
+            resolver = tf.distribute.cluster_resolver.SlurmClusterResolver(
+                auto_set_gpu=False, **options
+            )
+            return f"{resolver.cluster_spec().as_dict()}, task {resolver.task_id}"
+        except ValueError as error:
+            return f"ValueError: {error}"
+
+
+for rank in range(2):
+    print(f"rank {rank}:", resolve(rank, gpus_per_node=1))
+print("without GPUs:", resolve(0, gpus_per_node=0))
+# --8<-- [end:resolver]
+
+claims = {
+    "both_tasks_ran": sorted(held) == [0, 1] and job.returncode == 0,
+    "workers_hold_equal_weights": all(
+        np.ptp(np.array(h), axis=1).max() == 0 for h in held.values()
+    ),
+    "equal_to_numpy": away < 1e-5,
+    "script_is_good_bash": syntax == 0,
+    "resolver_counts_nodes": "node1:8888" in resolve(1, gpus_per_node=1)
+    and "task 1" in resolve(1, gpus_per_node=1),
+    "zero_gpus_raises": resolve(0, gpus_per_node=0).startswith("ValueError"),
+    "zero_gpus_works": "task 0" in resolve(0, gpus_per_node=0),
+}
+errors = {"zero_gpus": resolve(0, gpus_per_node=0)}

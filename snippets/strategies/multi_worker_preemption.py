@@ -1,0 +1,192 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["tensorflow==2.21.*"]
+#
+# [tool.guide]
+# devices = 0
+# processes = 3
+# seconds = 60
+# ///
+"""Send SIGTERM to one worker that runs under a PreemptionCheckpointHandler: all save, all leave, all continue later."""
+
+import contextlib
+import json
+import multiprocessing
+import os
+import signal
+import socket
+import tempfile
+import time
+
+import numpy as np
+import tensorflow as tf
+
+
+# --8<-- [start:cluster]
+class Cluster(contextlib.ExitStack):
+    """Processes on this machine that find each other through TF_CONFIG.
+
+    None of them outlives the `with` block.
+    """
+
+    def __init__(self, **jobs):
+        super().__init__()
+        sockets = {
+            job: [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+            for job, count in jobs.items()
+        }
+        self.spec = {
+            job: [f"127.0.0.1:{free.getsockname()[1]}" for free in group]
+            for job, group in sockets.items()
+        }
+        # All were held until here, so no port was given twice.
+        for free in [free for group in sockets.values() for free in group]:
+            free.close()
+
+    def start(self, job, index, work, *args, config=None):
+        """Fork a process that runs `work(say, *args)` as this task.
+
+        The parent must not have run any operation.
+        """
+        task = {"type": job, "index": index}
+        config = config or json.dumps({"cluster": self.spec, "task": task})
+        fork = multiprocessing.get_context("fork")
+        ear, mouth = fork.Pipe(duplex=False)
+        args = (config, mouth.send, work, args)
+        task = fork.Process(target=self.run, args=args, daemon=True)
+        task.start()
+        mouth.close()
+        self.callback(task.join)  # the last callback runs first: kill, then join
+        self.callback(task.kill)
+        task.name, task.ear = f"{job} {index}", ear
+        return task
+
+    def run(self, config, send, work, args):
+        # The kernel ends this process after a minute, even if the parent is gone.
+        signal.alarm(60)
+        os.environ["TF_CONFIG"] = config
+        # Tasks on one machine cannot share its GPU.
+        tf.config.set_visible_devices([], "GPU")
+        try:
+            send(("done", work(lambda value: send(("said", value)), *args)))
+            # Others may still read from this task: it stays until the `with` ends.
+            signal.pause()
+        except BaseException as error:
+            send(("failed", f"{type(error).__name__}: {error}"))
+        os._exit(1)
+
+    def hear(self, task, seconds=30):
+        """Return what the task says next, and what kind of word that is.
+
+        The kinds are "said", "done", "failed", "died" and "silent".
+        """
+        try:
+            return task.ear.recv() if task.ear.poll(seconds) else ("silent", None)
+        except EOFError:
+            return "died", None
+
+    def result(self, task, seconds=30):
+        """Return what `work` returned; raise what went wrong instead."""
+        kind, value = self.hear(task, seconds)
+        if kind != "done":
+            raise RuntimeError(f"{task.name} {kind}: {value}")
+        return value
+
+
+# --8<-- [end:cluster]
+
+# --8<-- [start:train]
+STEPS, BATCH, RATE = 40, 16, 0.05
+x = np.random.default_rng(0).normal(size=(64, 4)).astype("float32")
+y = x @ np.array([[1.0], [-2.0], [3.0], [0.5]], "float32")
+
+
+def train(say, folder):
+    strategy = tf.distribute.MultiWorkerMirroredStrategy()
+    with strategy.scope():
+        weights = tf.Variable(tf.zeros((4, 1)))
+    done = tf.Variable(0, dtype=tf.int64)
+    # The handler restores the newest checkpoint in the folder, if there is one.
+    handler = tf.distribute.experimental.PreemptionCheckpointHandler(
+        tf.distribute.cluster_resolver.TFConfigClusterResolver(),
+        tf.train.Checkpoint(weights=weights, done=done),
+        folder,
+    )
+    dataset = (
+        tf.data.Dataset.from_tensor_slices((x, y)).batch(BATCH).repeat().skip(int(done))
+    )
+    batches = iter(strategy.experimental_distribute_dataset(dataset))
+
+    @tf.function
+    def step(batch):
+        def replica_step(features, labels):
+            with tf.GradientTape() as tape:
+                loss = tf.nn.compute_average_loss(
+                    tf.reduce_sum((features @ weights - labels) ** 2, axis=-1)
+                )
+            replica = tf.distribute.get_replica_context()
+            gradient = replica.all_reduce("SUM", tape.gradient(loss, weights))
+            weights.assign_sub(RATE * gradient)
+
+        strategy.run(replica_step, args=batch)
+
+    while int(done) < STEPS:
+        # When a signal has come, this saves and leaves, between two steps.
+        handler.run(step, next(batches))
+        done.assign_add(1)
+        say(int(done))
+        time.sleep(0.05)
+    return weights.numpy()
+
+
+# --8<-- [end:train]
+
+
+# --8<-- [start:preempt]
+def listen(cluster, task):
+    """Return the steps that a task reports, and its last word."""
+    steps = []
+    while (word := cluster.hear(task))[0] == "said":
+        steps.append(word[1])
+    return steps, word[1]
+
+
+with tempfile.TemporaryDirectory() as folder, Cluster(worker=2) as cluster:
+    tasks = [cluster.start("worker", index, train, folder) for index in range(2)]
+    while cluster.hear(tasks[1])[1] != 10:
+        pass
+    tasks[1].terminate()
+    sent = time.monotonic()
+    (before, end), (_, end_1) = (listen(cluster, task) for task in tasks)
+    took = time.monotonic() - sent
+    for task in tasks:
+        task.join()
+    tasks = [cluster.start("worker", index, train, folder) for index in range(2)]
+    (after, weights), _ = (listen(cluster, task) for task in tasks)
+
+print("SIGTERM goes to worker 1 only. Last words:", end, "and", end_1)
+print(f"both were gone {took:.1f} s later")
+print("steps done twice:", len({*before} & {*after}))
+print("steps left out:", len({*range(1, STEPS + 1)} - {*before, *after}))
+# --8<-- [end:preempt]
+
+# --8<-- [start:compare]
+expected = np.zeros((4, 1))
+for number in range(STEPS):
+    rows = slice(number * BATCH % len(x), number * BATCH % len(x) + BATCH)
+    expected = expected - RATE * 2 * x[rows].T @ (x[rows] @ expected - y[rows]) / BATCH
+away = float(np.abs(weights - expected).max())
+print(f"the weights are {away:.5f} away from those of NumPy, which was not disturbed")
+# --8<-- [end:compare]
+
+claims = {
+    "signalled_worker_leaves_with_42": end_1 == "SystemExit: 42",
+    "other_worker_leaves_with_42": end == "SystemExit: 42",
+    "other_worker_trains_on": end != "SystemExit: 42",
+    "no_step_is_lost": not {*before} & {*after}
+    and {*before, *after} == {*range(1, STEPS + 1)},
+    "continues_where_it_left": min(after) == max(before) + 1,
+    "same_weights_as_undisturbed": away < 1e-5,
+}
+measures = {"took_s": took}
+errors = {"leave": end}

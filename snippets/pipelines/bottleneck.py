@@ -1,0 +1,204 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["tensorflow==2.21.*", "scikit-learn>=1.6"]
+#
+# [tool.guide]
+# devices = 0
+# seconds = 90
+# alone = true
+# ///
+"""Find the slow stage of a pipeline three ways: the clock around `next`, a cached batch, TensorFlow's profiler."""
+
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+import tensorflow as tf
+from sklearn.datasets import load_digits
+from tensorflow.tsl.profiler.protobuf import xplane_pb2
+
+# --8<-- [start:pipeline]
+READ, MAP, STEP, BATCH = (
+    0.001,
+    0.004,
+    0.016,
+    8,
+)  # seconds: read a record, prepare it, train on a batch
+images = load_digits().images[:160].astype("float32")
+
+
+def stage(seconds):
+    """Return a function for `map` that takes so long; it sleeps, as for a disk, another machine or a device."""
+
+    def wait(image):
+        time.sleep(seconds)
+        return image
+
+    return lambda image: tf.ensure_shape(
+        tf.numpy_function(wait, [image], tf.float32, stateful=False), [8, 8]
+    )
+
+
+naive = tf.data.Options()
+naive.experimental_optimization.apply_default_optimizations = False
+naive.autotune.enabled = False
+naive.threading.private_threadpool_size = 16
+read = tf.data.Dataset.from_tensor_slices(images).map(stage(READ))
+slow = read.map(stage(MAP)).batch(BATCH).with_options(naive)
+
+
+def step(batch):
+    """Train for STEP seconds on an accelerator, which leaves the processor free."""
+    time.sleep(STEP)
+
+
+# --8<-- [end:pipeline]
+
+
+# --8<-- [start:clock]
+def breakdown(data, steps=20):
+    """Return the median milliseconds of a step spent waiting for data and spent training; the first is left out."""
+    iterator = iter(data)
+    step(next(iterator))
+    waited, trained = [], []
+    for _ in range(steps - 1):
+        begin = time.perf_counter()
+        batch = next(iterator)
+        middle = time.perf_counter()
+        step(batch)
+        waited.append(1000 * (middle - begin))
+        trained.append(1000 * (time.perf_counter() - middle))
+    return statistics.median(waited), statistics.median(trained)
+
+
+found = {"naive": breakdown(slow)}
+waited_ms, trained_ms = found["naive"]
+share = {"naive": waited_ms / (waited_ms + trained_ms)}
+print(f"a step: {waited_ms:.1f} ms waiting for data, {trained_ms:.1f} ms training")
+# --8<-- [end:clock]
+
+# --8<-- [start:limit]
+found["one cached batch"] = breakdown(slow.take(1).cache().repeat())
+print(f"with one cached batch: {sum(found['one cached batch']):.1f} ms a step")
+print(
+    f"so a perfect pipeline would be {sum(found['naive']) / sum(found['one cached batch']):.1f}x as fast"
+)
+# --8<-- [end:limit]
+
+# --8<-- [start:profile]
+with tempfile.TemporaryDirectory() as folder:
+    with tf.profiler.experimental.Profile(folder):
+        profiled = breakdown(slow, steps=10)
+    space = xplane_pb2.XSpace()
+    space.ParseFromString(next(Path(folder).rglob("*.xplane.pb")).read_bytes())
+
+total = {}  # milliseconds in each iterator; its name is the path from the last step of the pipeline to the first
+for plane in space.planes:
+    for event in (event for line in plane.lines for event in line.events):
+        name = plane.event_metadata[event.metadata_id].name.split("#")[0]
+        if name.startswith("Iterator::Root::"):
+            total[name] = total.get(name, 0.0) + event.duration_ps / 1e9
+depth = sorted(total, key=len)  # each name contains the one before it
+own = {
+    a: total[a] - (total[b] if b else 0.0)
+    for a, b in zip(depth, [*depth[1:], None], strict=True)
+}
+for name in depth:
+    print(
+        f"{name.removeprefix('Iterator::Root::')}: {own[name] / 10:.1f} ms a step of its own"
+    )
+# --8<-- [end:profile]
+
+# --8<-- [start:model]
+measured = tf.data.Options()  # the model exists only where autotuning is on
+measured.experimental_optimization.apply_default_optimizations = False
+iterator = iter(read.map(stage(MAP)).batch(BATCH).with_options(measured))
+for _ in range(10):
+    step(next(iterator))
+model = tf.data.experimental.get_model_proto(iterator)
+nodes = [node for _, node in sorted(model.nodes.items()) if node.name != "Root"]
+for node in nodes:
+    print(f"{node.name}: {node.processing_time / 1e7:.1f} ms a step")
+# --8<-- [end:model]
+
+# --8<-- [start:cure]
+read_at_once = tf.data.Dataset.from_tensor_slices(images).map(
+    stage(READ), num_parallel_calls=8
+)
+others = {
+    "parallel read": read_at_once.map(stage(MAP)).batch(BATCH).with_options(naive),
+    "parallel prepare": read.map(stage(MAP), num_parallel_calls=8)
+    .batch(BATCH)
+    .with_options(naive),
+    "and prefetch": read.map(stage(MAP), num_parallel_calls=8)
+    .batch(BATCH)
+    .prefetch(2)
+    .with_options(naive),
+}
+for name, data in others.items():
+    # the quieter of two: other programs may be running
+    found[name] = min((breakdown(data) for _ in range(2)), key=sum)
+    share[name] = found[name][0] / sum(found[name])
+    print(
+        f"{name}: {found[name][0]:.1f} ms waiting, {sum(found['naive']) / sum(found[name]):.1f}x"
+    )
+# --8<-- [end:cure]
+
+errors = {}
+try:
+    tf.data.experimental.get_model_proto(iter(slow))
+except tf.errors.NotFoundError as error:
+    text = str(error).split("}} ")[-1].split(" See more")[0]
+    errors["no_model"] = f"NotFoundError: {text}"
+
+gain = {name: sum(found["naive"]) / sum(one) for name, one in found.items()}
+claims = {
+    "naive_is_input_bound": share["naive"] > 0.6,
+    "cached_batch_hardly_waits": found["one cached batch"][0] < 0.2 * found["naive"][0],
+    "profiler_agrees_with_the_clock": abs(total[depth[0]] / 10 - profiled[0])
+    < 0.5 * profiled[0],
+    "profiler_names_the_slow_map": max(own, key=own.get) == depth[1],
+    "model_names_the_slow_map": max(nodes, key=lambda node: node.processing_time)
+    is nodes[1],
+    "model_needs_autotuning": "no_model" in errors,
+    "right_stage_gains_most": gain["parallel prepare"] > 1.3 * gain["parallel read"],
+    "cure_halves_the_share": share["and prefetch"] < 0.5 * share["naive"],
+    "a_step_trains_as_long_as_before": all(
+        trained >= 1000 * STEP for _, trained in found.values()
+    ),
+}
+measures = {
+    "share_naive_x": share["naive"],
+    "share_cured_x": share["and prefetch"],
+    "wrong_stage_x": gain["parallel read"],
+    "right_stage_x": gain["parallel prepare"],
+    "cured_x": gain["and prefetch"],
+    "limit_x": gain["one cached batch"],
+}
+figures = {
+    "breakdown": {
+        "kind": "bars",
+        "timing": True,
+        "stacked": True,
+        "horizontal": True,
+        "title": "Where a step's time goes",
+        "xlabel": "milliseconds",
+        "categories": list(found),
+        "series": {
+            part: [round(one[n], 1) for one in found.values()]
+            for n, part in enumerate(("waiting for data", "training"))
+        },
+    }
+}
+tables = {
+    "profile": {
+        "columns": ["iterator", "what it is", "own time of a step [ms]"],
+        "rows": [
+            [name.removeprefix("Iterator::Root::"), what, round(own[name] / 10, 1)]
+            for name, what in zip(
+                depth, ("batch", "prepare", "read", "slices"), strict=True
+            )
+        ],
+    }
+}

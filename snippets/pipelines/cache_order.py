@@ -1,0 +1,147 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["tensorflow==2.21.*", "scikit-learn>=1.6"]
+#
+# [tool.guide]
+# devices = 0
+# ///
+"""What a cache freezes: augmentation, order, an old version of the code; and what a half-read cache is worth."""
+
+import pathlib
+import tempfile
+
+import tensorflow as tf
+from sklearn.datasets import load_digits
+
+# --8<-- [start:augment]
+digits = load_digits().images[:4].astype("float32") / 16
+EPOCHS = 3
+
+
+def augment(image, seed):
+    """Shift the image by up to two pixels in each direction, and add noise, as the seed says."""
+    shift = tf.random.stateless_uniform([2], seed, -2, 3, tf.int32)
+    return tf.roll(image, shift, axis=[0, 1]) + tf.random.stateless_uniform(
+        [8, 8], seed, maxval=0.3
+    )
+
+
+images = tf.data.Dataset.from_tensor_slices(digits)
+seeds = tf.data.Dataset.random(seed=1, rerandomize_each_iteration=True).batch(
+    2
+)  # others in each epoch
+orders = {
+    "cache, augment": tf.data.Dataset.zip(images.cache(), seeds).map(augment),
+    "augment, cache": tf.data.Dataset.zip(images, seeds).map(augment).cache(),
+}
+versions, shown = {}, {}
+for name, data in orders.items():
+    shown[name] = [list(data.as_numpy_iterator()) for _ in range(EPOCHS)]
+    versions[name] = len({epoch[0].tobytes() for epoch in shown[name]})
+    print(f"{name}: {versions[name]} version(s) of the first image in {EPOCHS} epochs")
+# --8<-- [end:augment]
+
+# --8<-- [start:shuffle]
+numbers = tf.data.Dataset.range(8)
+frozen = numbers.shuffle(8, seed=1).cache()
+fresh = numbers.cache().shuffle(8, seed=1)
+frozen_orders = [[int(n) for n in frozen] for _ in range(3)]
+fresh_orders = [[int(n) for n in fresh] for _ in range(3)]
+print("shuffle, cache:", *frozen_orders)
+print("cache, shuffle:", *fresh_orders)
+# --8<-- [end:shuffle]
+
+# --8<-- [start:take]
+made = []
+
+
+def make(n):
+    """Remember that this element was made."""
+    made.append(int(n))
+    return n
+
+
+def made_in_two_epochs(pipeline):
+    """Return how many elements two epochs of five elements each make the source produce."""
+    options = tf.data.Options()
+    options.experimental_optimization.apply_default_optimizations = (
+        False  # nothing is made ahead
+    )
+    made.clear()
+    data = pipeline(
+        tf.data.Dataset.range(20).map(lambda n: tf.numpy_function(make, [n], tf.int64))
+    )
+    for _ in range(2):
+        for _ in data.with_options(options):
+            pass
+    return len(made)
+
+
+cache_take = made_in_two_epochs(lambda data: data.cache().take(5))
+take_cache = made_in_two_epochs(lambda data: data.take(5).cache())
+print("cache().take(5), elements made in two epochs:", cache_take)
+print("take(5).cache(), elements made in two epochs:", take_cache)
+# --8<-- [end:take]
+
+# --8<-- [start:file]
+folder = tempfile.TemporaryDirectory()
+file = str(pathlib.Path(folder.name, "digits"))
+doubled = [int(n) for n in numbers.map(lambda n: 2 * n).cache(file)]
+tripled = [
+    int(n) for n in numbers.map(lambda n: 3 * n).cache(file)
+]  # the program was changed; the file is still there
+print("times 2:", doubled)
+print("times 3:", tripled)
+print("files:", sorted(path.name for path in pathlib.Path(folder.name).iterdir()))
+# --8<-- [end:file]
+
+# --8<-- [start:two]
+shared = numbers.cache(str(pathlib.Path(folder.name, "shared")))
+first, second = iter(shared), iter(shared)
+next(first)
+try:
+    next(second)
+    locked = ""
+except tf.errors.AlreadyExistsError as error:
+    text = error.message[error.message.index("There appears") :]
+    locked = (
+        f"{type(error).__name__}: {text.partition(' (')[0]}"  # without the file's name
+    )
+print(locked)
+# --8<-- [end:two]
+
+errors = {"locked": locked}
+claims = {
+    "cache_then_augment_varies": versions["cache, augment"] == EPOCHS,
+    "augment_then_cache_varies": versions["augment, cache"] > 1,
+    "shuffle_then_cache_freezes_order": len({tuple(order) for order in frozen_orders})
+    == 1,
+    "cache_then_shuffle_varies": len({tuple(order) for order in fresh_orders}) == 3,
+    "cache_take_keeps_nothing": cache_take >= 10,
+    "take_cache_keeps_all": take_cache == 5,
+    "file_cache_notices_a_changed_map": tripled == [3 * n for n in range(8)],
+    "file_cache_gives_old_elements": tripled == doubled,
+    "two_iterators_raise": locked.startswith("AlreadyExistsError"),
+}
+measures = {
+    "epochs": EPOCHS,
+    "frozen_versions": versions["augment, cache"],
+    "made_again": cache_take,
+}
+figures = {
+    "versions": {
+        "kind": "panels",
+        "columns": EPOCHS,
+        "panels": [
+            {
+                "kind": "matrix",
+                "title": f"{name}: epoch {epoch + 1}",
+                "rows": [str(n) for n in range(8)],
+                "columns": [str(n) for n in range(8)],
+                "values": [[round(float(v), 2) for v in row] for row in image],
+            }
+            for name, seen in shown.items()
+            for epoch, (image, *_) in enumerate(seen)
+        ],
+    }
+}

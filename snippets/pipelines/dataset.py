@@ -1,0 +1,150 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["tensorflow==2.21.*", "scikit-learn>=1.6"]
+#
+# [tool.guide]
+# devices = 0
+# ///
+"""What a dataset is: lazy, of known structure, restarted by each loop, and made of traced functions."""
+
+import random
+
+# --8<-- [start:first]
+import numpy as np
+import tensorflow as tf
+from sklearn.datasets import load_digits
+
+digits = load_digits()
+images, labels = digits.images.astype("float32"), digits.target
+data = (
+    tf.data.Dataset.from_tensor_slices((images, labels))
+    .map(lambda image, label: (image / 16, label))
+    .batch(4)
+)
+for image, label in data.take(2):
+    print(image.shape, label.numpy())
+# --8<-- [end:first]
+
+# --8<-- [start:lazy]
+made = []
+
+
+def note(number):
+    """Remember that this element was made."""
+    made.append(int(number))
+    return number
+
+
+plain = (
+    tf.data.Options()
+)  # no rewriting and no reading ahead, so that the counts below are those of the code
+plain.experimental_optimization.apply_default_optimizations = False
+plain.autotune.enabled = False
+numbers = (
+    tf.data.Dataset.range(5)
+    .map(lambda n: tf.numpy_function(note, [n], tf.int64))
+    .with_options(plain)
+)
+made_after_building = len(made)
+first_three = [int(n) for n in numbers.take(3)]
+print("made after building:", made_after_building)
+print("made after taking three:", len(made))
+# --8<-- [end:lazy]
+
+# --8<-- [start:again]
+once = iter(range(5))  # an iterator: used up after one loop
+print("an iterator, twice:", list(once), list(once))
+made.clear()
+passes = [[int(n) for n in numbers] for _ in range(2)]
+print("a dataset, twice:", *passes)
+made_twice = len(made)
+print("elements made for two loops:", made_twice)
+# --8<-- [end:again]
+
+# --8<-- [start:spec]
+print(data.element_spec)
+print("batches:", len(data))
+made.clear()
+print("of the noted numbers:", numbers.element_spec)
+made_for_spec = len(made)
+print("elements made to know that:", made_for_spec)
+named = tf.data.Dataset.from_tensor_slices({"image": images, "label": labels})
+print({name: spec.shape for name, spec in named.element_spec.items()})
+# --8<-- [end:spec]
+
+
+def caught(action) -> str:
+    """Return the error that an action raises, as `Type: text`, first line only."""
+    try:
+        action()
+    except Exception as error:
+        return f"{type(error).__name__}: {error}".splitlines()[0]
+    return ""
+
+
+# --8<-- [start:steps]
+unassigned = tf.data.Dataset.range(6)
+unassigned.batch(3)  # makes a new dataset, which nobody keeps
+assigned = unassigned.batch(3)
+print("not assigned:", len(unassigned), "elements; assigned:", len(assigned))
+# --8<-- [end:steps]
+
+# --8<-- [start:traced]
+calls = []
+
+
+def augment(number):
+    """Add noise twice: from Python, which runs while tracing, and from TensorFlow, which runs for each element."""
+    calls.append(number)
+    return random.random(), tf.random.uniform([])
+
+
+noise = list(tf.data.Dataset.range(100).map(augment).as_numpy_iterator())
+from_python, from_tensorflow = (
+    len({float(pair[part]) for pair in noise}) for part in (0, 1)
+)
+print("calls of the Python function:", len(calls))
+print("different values from Python:", from_python)
+print("different values from TensorFlow:", from_tensorflow)
+# --8<-- [end:traced]
+
+errors = {
+    "no_index": caught(lambda: data[0]),
+    "list_of_arrays": caught(
+        lambda: tf.data.Dataset.from_tensor_slices([images, labels])
+    ),
+    "unequal_lengths": caught(
+        lambda: tf.data.Dataset.from_tensor_slices((images[:4], labels[:3]))
+    ),
+    "unknown_length": caught(
+        lambda: len(data.filter(lambda image, label: label[0] > 3))
+    ),
+    "infinite_length": caught(lambda: len(data.repeat())),
+}
+try:
+    tf.data.Dataset.range(4).map(lambda n: n.numpy())
+except AttributeError as error:
+    errors["numpy_in_map"] = (
+        str(error).strip().splitlines()[-1].strip()
+    )  # what AutoGraph wraps
+
+claims = {
+    "nothing_made_by_building": made_after_building == 0,
+    "made_on_demand": first_three == [0, 1, 2],
+    "second_loop_starts_again": passes[0] == passes[1] == list(range(5)),
+    "iterator_is_used_up": list(once) == [],
+    "second_loop_makes_elements_again": made_twice == 2 * len(passes[0]),
+    "structure_known_before_reading": not made_for_spec
+    and data.element_spec[0].shape[1:] == images.shape[1:],
+    "numpy_function_loses_the_shape": numbers.element_spec.shape.rank is None,
+    "batch_returns_a_new_dataset": len(unassigned) == 6 and len(assigned) == 2,
+    "python_function_runs_once": len(calls) == 1,
+    "python_randomness_is_frozen": from_python == 1,
+    "tensorflow_randomness_is_not": from_tensorflow > 50,
+    "no_random_access": errors["no_index"].startswith("TypeError"),
+    "list_is_one_tensor": errors["list_of_arrays"].startswith("ValueError"),
+    "unknown_length_raises": errors["unknown_length"].startswith("TypeError"),
+    "same_values_as_numpy": bool(
+        np.array_equal(np.concatenate([x for x, _ in data]), images / 16)
+    ),
+}

@@ -1,0 +1,115 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["tensorflow==2.21.*"]
+#
+# [tool.guide]
+# devices = 0
+# alone = true
+# ///
+"""Seeds and order: what makes a pipeline give the same elements in the same order again, and what does not."""
+
+import time
+
+import tensorflow as tf
+
+# --8<-- [start:seeds]
+numbers = tf.data.Dataset.range(8)
+
+
+def epochs(data, count=2):
+    """Return the elements of several epochs of one dataset, a list for each."""
+    return [[int(n) for n in data] for _ in range(count)]
+
+
+seeded = epochs(numbers.shuffle(8, seed=7))
+seeded_again = epochs(numbers.shuffle(8, seed=7))
+fixed = epochs(numbers.shuffle(8, seed=7, reshuffle_each_iteration=False))
+print("seed 7, epoch 1:", seeded[0])
+print("seed 7, epoch 2:", seeded[1])
+print("made anew, epoch 1:", seeded_again[0])
+print("made anew, epoch 2:", seeded_again[1])
+print("reshuffle_each_iteration=False:", *fixed)
+# --8<-- [end:seeds]
+
+
+# --8<-- [start:global]
+def shuffled_twice():
+    """Two shuffles without a seed of their own."""
+    long = tf.data.Dataset.range(100)
+    return epochs(long.shuffle(100), 1), epochs(long.shuffle(100), 1)
+
+
+free, free_again = shuffled_twice(), shuffled_twice()
+tf.random.set_seed(1)
+first, second = under_seed = shuffled_twice()
+tf.random.set_seed(1)
+under_seed_again = shuffled_twice()
+print("no seed, same order again:", free == free_again)
+print("tf.random.set_seed, same order again:", under_seed == under_seed_again)
+print("two shuffles under one global seed, same order:", first == second)
+# --8<-- [end:global]
+
+# --8<-- [start:split]
+data = tf.data.Dataset.range(100)
+leaks = {}
+for reshuffle in (True, False):
+    mixed = data.shuffle(100, seed=3, reshuffle_each_iteration=reshuffle)
+    train, test = mixed.skip(20), mixed.take(20)
+    leaks[reshuffle] = len({int(n) for n in train} & {int(n) for n in test})
+    print(
+        f"reshuffle_each_iteration={reshuffle}: rows in both train and test: {leaks[reshuffle]}"
+    )
+# --8<-- [end:split]
+
+# --8<-- [start:parallel]
+SLOW, FAST, CALLS = 0.06, 0.004, 4
+
+
+def read(n):
+    """Stand for a disk or a network: every eighth element takes long. A sleep frees Python's lock."""
+    time.sleep(SLOW if n % 8 == 0 else FAST)
+    return n
+
+
+def run(deterministic):
+    """Read 64 elements, four at a time; return their order and the seconds it took."""
+    options = tf.data.Options()
+    options.threading.private_threadpool_size = 16
+    options.autotune.enabled = False
+    data = tf.data.Dataset.range(64).map(
+        lambda n: tf.numpy_function(read, [n], tf.int64, stateful=False),
+        num_parallel_calls=CALLS,
+        deterministic=deterministic,
+    )
+    start = time.perf_counter()
+    return epochs(data.with_options(options), 1)[0], time.perf_counter() - start
+
+
+in_order, waiting = run(deterministic=True)
+as_ready, not_waiting = run(deterministic=False)
+print("deterministic=True, in source order:", in_order == sorted(in_order))
+print("deterministic=False, in source order:", as_ready == sorted(as_ready))
+print("deterministic=False, same elements:", sorted(as_ready) == in_order)
+print(f"seconds, True against False: {waiting / not_waiting:.1f}x")
+# --8<-- [end:parallel]
+
+
+claims = {
+    "same_seed_same_orders": seeded == seeded_again,
+    "seeded_epochs_differ": seeded[0] != seeded[1],
+    "reshuffle_off_repeats_the_order": fixed[0] == fixed[1],
+    "no_seed_same_order": free == free_again,
+    "global_seed_same_order": under_seed == under_seed_again,
+    "global_seed_makes_shuffles_equal": first == second,
+    "reshuffled_split_leaks": leaks[True] > 0,
+    "fixed_split_leaks": leaks[False] > 0,
+    "deterministic_keeps_source_order": in_order == list(range(64)),
+    "not_deterministic_keeps_source_order": as_ready == list(range(64)),
+    "not_deterministic_loses_elements": sorted(as_ready) != list(range(64)),
+    "not_waiting_is_faster": waiting > 1.1 * not_waiting,
+}
+measures = {
+    "order_cost_x": waiting / not_waiting,
+    "leaked": leaks[True],
+    "calls": CALLS,
+}

@@ -1,0 +1,60 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["tensorflow==2.21.*"]
+#
+# [tool.guide]
+# devices = 0
+# ///
+"""Random operations in a map: a global seed makes every epoch draw the same; seeds that travel as data do not."""
+
+import tensorflow as tf
+
+places = tf.data.Dataset.range(200)
+
+
+def epochs(data):
+    """Return what two epochs of one dataset draw."""
+    return [[float(value) for value in data] for _ in range(2)]
+
+
+# --8<-- [start:kept]
+def noise(_):
+    """Draw from an operation that keeps its state to itself, as `tf.image.random_*` does."""
+    return tf.random.uniform([])
+
+
+no_seed = epochs(places.map(noise))
+tf.random.set_seed(1)
+global_seed = epochs(places.map(noise))
+print("no seed: epoch 2 repeats epoch 1:", no_seed[0] == no_seed[1])
+print(
+    "tf.random.set_seed(1): epoch 2 repeats epoch 1:", global_seed[0] == global_seed[1]
+)
+# --8<-- [end:kept]
+
+
+# --8<-- [start:data]
+def noise_from(place, seed):
+    """Draw from the seed that came with the element: which thread runs first does not matter."""
+    return tf.random.stateless_uniform([], seed)
+
+
+def with_seeds(calls):
+    """Put a seed beside each element, another in each epoch, and draw with `calls` calls at a time."""
+    seeds = tf.data.Dataset.random(seed=42, rerandomize_each_iteration=True).batch(2)
+    return tf.data.Dataset.zip(places, seeds).map(noise_from, num_parallel_calls=calls)
+
+
+one_call, eight_calls = epochs(with_seeds(1)), epochs(with_seeds(8))
+print("seeds as data: epoch 2 repeats epoch 1:", one_call[0] == one_call[1])
+print("made anew, 8 calls at a time: the same two epochs:", one_call == eight_calls)
+# --8<-- [end:data]
+
+claims = {
+    "no_seed_repeats": no_seed[0] == no_seed[1],
+    "global_seed_repeats": global_seed[0] == global_seed[1]
+    and len(set(global_seed[0])) > 100,
+    "seeds_as_data_repeat": one_call[0] == one_call[1],
+    "seeds_as_data_are_reproduced": one_call == eight_calls
+    and len(set(one_call[0])) > 100,
+}

@@ -1,0 +1,168 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["tensorflow==2.21.*", "scikit-learn>=1.6"]
+#
+# [tool.guide]
+# devices = 0
+# ///
+"""In which order records come from several files, and the errors that reading files can end in."""
+
+import tempfile
+from pathlib import Path
+
+import tensorflow as tf
+from sklearn.datasets import load_digits
+
+# --8<-- [start:files]
+FILES, RECORDS = 3, 4
+labels = load_digits().target
+folder = tempfile.TemporaryDirectory()
+for f in range(FILES):
+    with tf.io.TFRecordWriter(
+        str(Path(folder.name) / f"digits-{f}.tfrecord")
+    ) as writer:
+        for n in range(RECORDS):
+            label = tf.train.Feature(
+                int64_list=tf.train.Int64List(value=[int(labels[f * RECORDS + n])])
+            )
+            name = tf.train.Feature(
+                bytes_list=tf.train.BytesList(value=[f"{'ABC'[f]}{n}".encode()])
+            )
+            example = tf.train.Example(
+                features=tf.train.Features(feature={"label": label, "name": name})
+            )
+            writer.write(example.SerializeToString())
+paths = sorted(str(path) for path in Path(folder.name).glob("*.tfrecord"))
+# --8<-- [end:files]
+
+# --8<-- [start:order]
+files = tf.data.Dataset.from_tensor_slices(paths)
+NAME = {"name": tf.io.FixedLenFeature([], tf.string)}
+
+
+def names(records):
+    """Return the names in a dataset of serialized examples, in the order in which they come."""
+    return [
+        tf.io.parse_single_example(record, NAME)["name"].numpy().decode()
+        for record in records
+    ]
+
+
+read = tf.data.TFRecordDataset
+orders = {
+    "TFRecordDataset(paths)": names(read(paths)),
+    "flat_map": names(files.flat_map(read)),
+    "interleave, cycle_length=3": names(files.interleave(read, cycle_length=3)),
+    "interleave, cycle_length=2": names(files.interleave(read, cycle_length=2)),
+    "interleave, cycle_length=3, block_length=2": names(
+        files.interleave(read, cycle_length=3, block_length=2)
+    ),
+    "interleave, cycle_length=3, num_parallel_calls=3": names(
+        files.interleave(read, cycle_length=3, num_parallel_calls=3)
+    ),
+}
+for how, found in orders.items():
+    print(f"{how}:", *found)
+# --8<-- [end:order]
+
+# --8<-- [start:free]
+free = [
+    names(
+        files.interleave(
+            read, cycle_length=3, num_parallel_calls=3, deterministic=False
+        )
+    )
+    for _ in range(3)
+]
+listed = tf.data.Dataset.list_files(f"{folder.name}/*.tfrecord", seed=3)
+listings = [tuple(path.numpy() for path in listed) for _ in range(20)]
+ordered = [
+    path.numpy().decode()
+    for path in tf.data.Dataset.list_files(f"{folder.name}/*.tfrecord", shuffle=False)
+]
+print(
+    "deterministic=False gives every record:",
+    all(set(one) == set(orders["flat_map"]) for one in free),
+)
+print("list_files, 20 epochs: more than one order:", len(set(listings)) > 1)
+print("list_files, shuffle=False: sorted by name:", ordered == paths)
+# --8<-- [end:free]
+
+
+# --8<-- [start:wrong]
+def caught(action) -> str:
+    """Return the error that an action raises as `Type: text`, without the place and the name of the folder."""
+    try:
+        action()
+    except (ValueError, tf.errors.OpError) as error:
+        text = (
+            str(error)
+            .replace(folder.name, "")
+            .split("}} ")[-1]
+            .split(" [Op:")[0]
+            .splitlines()[0]
+        )
+        return f"{type(error).__name__}: {text}"
+    return ""
+
+
+packed = str(Path(folder.name) / "packed.gz")
+with tf.io.TFRecordWriter(packed, "GZIP") as writer:
+    writer.write(b"some bytes")
+cut = Path(folder.name) / "cut"
+cut.write_bytes(
+    Path(paths[0]).read_bytes()[:-3]
+)  # as after a copy that was interrupted
+serialized = next(iter(read(paths)))
+parse = tf.io.parse_single_example
+errors = {
+    "wrong_compression": caught(lambda: list(read(packed))),
+    "cut_off": caught(lambda: list(read(str(cut)))),
+    "no_file": caught(lambda: tf.data.Dataset.list_files(f"{folder.name}/*.tfrecords")),
+    "missing_feature": caught(
+        lambda: parse(serialized, {"image": tf.io.FixedLenFeature([], tf.string)})
+    ),
+    "wrong_type": caught(
+        lambda: parse(serialized, {"label": tf.io.FixedLenFeature([], tf.string)})
+    ),
+    "int32": caught(
+        lambda: parse(serialized, {"label": tf.io.FixedLenFeature([], tf.int32)})
+    ),
+    "more_calls_than_files": caught(
+        lambda: names(files.interleave(read, cycle_length=2, num_parallel_calls=4))
+    ),
+}
+# --8<-- [end:wrong]
+unpacked = [record.numpy() for record in read(packed, "GZIP")]
+folder.cleanup()
+
+sequential, parallel = (
+    orders[f"interleave, cycle_length=3{rest}"]
+    for rest in ("", ", num_parallel_calls=3")
+)
+claims = {
+    "flat_map_is_file_by_file": orders["flat_map"] == sorted(orders["flat_map"]),
+    "interleave_takes_turns": sequential[:4] == ["A0", "B0", "C0", "A1"],
+    "block_length_takes_runs": orders["interleave, cycle_length=3, block_length=2"][:4]
+    == ["A0", "A1", "B0", "B1"],
+    "parallel_order_equals_sequential": parallel == sequential,
+    "free_order_has_every_record": all(set(one) == set(sequential) for one in free),
+    "list_files_shuffles": len(set(listings)) > 1,
+    "list_files_can_be_sorted": ordered == paths,
+    "wrong_compression_raises": errors["wrong_compression"].startswith("DataLossError"),
+    "right_compression_reads": unpacked == [b"some bytes"],
+    "int32_is_refused": bool(errors["int32"]),
+    "calls_beyond_cycle_raise": errors["more_calls_than_files"].startswith(
+        "InvalidArgumentError"
+    ),
+}
+figures = {
+    "order": {
+        "kind": "grid",
+        "title": "Which file each element comes from",
+        "rows": [how.replace("interleave, ", "") for how in orders],
+        "columns": list(range(1, FILES * RECORDS + 1)),
+        "text": list(orders.values()),
+        "group": [[f"file {name[0]}" for name in found] for found in orders.values()],
+    }
+}

@@ -1,0 +1,283 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["tensorflow==2.21.*"]
+#
+# [tool.guide]
+# devices = 0
+# processes = 6
+# seconds = 120
+# alone = true
+# ///
+"""A tf.data service of a dispatcher and two worker processes: who makes which elements, and a worker that is killed."""
+
+import contextlib
+import json
+import multiprocessing
+import os
+import signal
+import socket
+import time
+from collections import Counter
+
+import tensorflow as tf
+
+
+# --8<-- [start:cluster]
+class Cluster(contextlib.ExitStack):
+    """Processes on this machine that find each other through TF_CONFIG.
+
+    None of them outlives the `with` block.
+    """
+
+    def __init__(self, **jobs):
+        super().__init__()
+        sockets = {
+            job: [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+            for job, count in jobs.items()
+        }
+        self.spec = {
+            job: [f"127.0.0.1:{free.getsockname()[1]}" for free in group]
+            for job, group in sockets.items()
+        }
+        # All were held until here, so no port was given twice.
+        for free in [free for group in sockets.values() for free in group]:
+            free.close()
+
+    def start(self, job, index, work, *args, config=None):
+        """Fork a process that runs `work(say, *args)` as this task.
+
+        The parent must not have run any operation.
+        """
+        task = {"type": job, "index": index}
+        config = config or json.dumps({"cluster": self.spec, "task": task})
+        fork = multiprocessing.get_context("fork")
+        ear, mouth = fork.Pipe(duplex=False)
+        args = (config, mouth.send, work, args)
+        task = fork.Process(target=self.run, args=args, daemon=True)
+        task.start()
+        mouth.close()
+        self.callback(task.join)  # the last callback runs first: kill, then join
+        self.callback(task.kill)
+        task.name, task.ear = f"{job} {index}", ear
+        return task
+
+    def run(self, config, send, work, args):
+        # The kernel ends this process after a minute, even if the parent is gone.
+        signal.alarm(60)
+        os.environ["TF_CONFIG"] = config
+        # Tasks on one machine cannot share its GPU.
+        tf.config.set_visible_devices([], "GPU")
+        try:
+            send(("done", work(lambda value: send(("said", value)), *args)))
+            # Others may still read from this task: it stays until the `with` ends.
+            signal.pause()
+        except BaseException as error:
+            send(("failed", f"{type(error).__name__}: {error}"))
+        os._exit(1)
+
+    def hear(self, task, seconds=30):
+        """Return what the task says next, and what kind of word that is.
+
+        The kinds are "said", "done", "failed", "died" and "silent".
+        """
+        try:
+            return task.ear.recv() if task.ear.poll(seconds) else ("silent", None)
+        except EOFError:
+            return "died", None
+
+    def result(self, task, seconds=30):
+        """Return what `work` returned; raise what went wrong instead."""
+        kind, value = self.hear(task, seconds)
+        if kind != "done":
+            raise RuntimeError(f"{task.name} {kind}: {value}")
+        return value
+
+
+# --8<-- [end:cluster]
+
+# --8<-- [start:servers]
+service = tf.data.experimental.service
+
+
+def dispatch(say):
+    """Run the dispatcher: it knows the workers and hands out the work. Port 0 takes any that is free."""
+    server = service.DispatchServer(service.DispatcherConfig(port=0))
+    say(server.target)
+    server.join()
+
+
+def serve(say, target, port):
+    """Run a worker: it makes elements for whoever asks."""
+    address = target.removeprefix("grpc://")
+    server = service.WorkerServer(
+        service.WorkerConfig(address, port=port, heartbeat_interval_ms=200)
+    )
+    say("ready")
+    server.join()
+
+
+def start_service(cluster):
+    """Start one dispatcher and two workers; return the dispatcher's address and the workers' processes and ports."""
+    _, target = cluster.hear(cluster.start("dispatcher", 0, dispatch))
+    ports = [int(address.rpartition(":")[2]) for address in cluster.spec["worker"]]
+    workers = [
+        cluster.start("worker", index, serve, target, port)
+        for index, port in enumerate(ports)
+    ]
+    for worker in workers:
+        cluster.hear(worker)
+    return target, workers, ports
+
+
+# --8<-- [end:servers]
+
+
+# --8<-- [start:client]
+def read(say, target):
+    """Run in the training process: read the same data set in several ways."""
+    numbers = tf.data.Dataset.range(100)
+    results = {}
+    for policy in (service.ShardingPolicy.OFF, service.ShardingPolicy.DYNAMIC):
+        results[policy.name] = [
+            int(n) for n in numbers.apply(service.distribute(policy, target))
+        ]
+    from_service = service.distribute(service.ShardingPolicy.DYNAMIC, target)
+    seconds = {}
+    for name, data in {
+        "local": numbers,
+        "service": numbers.apply(from_service),
+    }.items():
+        start = time.perf_counter()
+        count = sum(1 for _ in data)
+        seconds[name] = (time.perf_counter() - start) if count == 100 else 0.0
+    try:
+        list(
+            numbers.map(lambda n: tf.numpy_function(abs, [n], tf.int64)).apply(
+                from_service
+            )
+        )
+        error = ""
+    except tf.errors.InvalidArgumentError as problem:
+        lines = [
+            line
+            for line in problem.message.splitlines()
+            if line.startswith("ValueError: Could not find callback")
+        ]
+        error = f"{type(problem).__name__}: {lines[0]}"
+    return results, seconds, error
+
+
+# --8<-- [end:client]
+
+# --8<-- [start:run]
+with Cluster(dispatcher=1, worker=2, client=1) as cluster:
+    target, _, _ = start_service(cluster)
+    results, seconds, python_error = cluster.result(
+        cluster.start("client", 0, read, target)
+    )
+
+times = {name: Counter(elements) for name, elements in results.items()}
+for name, elements in results.items():
+    print(f"{name}: {len(elements)} elements, {len(times[name])} different")
+print(
+    f"100 elements without work: local {seconds['local']:.3f} s, from the service {seconds['service']:.2f} s"
+)
+# --8<-- [end:run]
+
+
+# --8<-- [start:slow]
+def slowly(n):
+    """Take 20 ms. Python's sleep cannot travel to a worker; a slow data set can."""
+    kind = {"output_types": [tf.int64], "output_shapes": [[]]}
+    data = tf.raw_ops.TensorDataset(components=[n], output_shapes=[[]])
+    slow = tf.raw_ops.SleepDataset(
+        input_dataset=data, sleep_microseconds=10_000, **kind
+    )  # before each of its two ends
+    return tf.raw_ops.DatasetToSingleElement(dataset=slow, **kind)[0]
+
+
+def read_aloud(say, target, count, epochs=1):
+    """Run in the training process: say each element when it comes."""
+    from_service = service.distribute(service.ShardingPolicy.DYNAMIC, target)
+    for n in (
+        tf.data.Dataset.range(count).map(slowly).repeat(epochs).apply(from_service)
+    ):
+        say(int(n))
+
+
+def listen(cluster, client, seconds):
+    """Take what the client says, until it ends or is silent for so long; return that, and how it ended."""
+    heard = []
+    while True:
+        kind, value = cluster.hear(client, seconds)
+        if kind != "said":
+            return heard, kind
+        heard.append(value)
+
+
+# --8<-- [end:slow]
+
+# --8<-- [start:kill]
+COUNT = 120
+with Cluster(dispatcher=1, worker=2, client=1) as cluster:
+    target, workers, ports = start_service(cluster)
+    client = cluster.start("client", 0, read_aloud, target, COUNT)
+    elements = [cluster.hear(client)[1] for _ in range(20)]
+    workers[1].kill()
+    after_kill, ending = listen(cluster, client, 3)
+    print("a worker killed after 20 elements; more came:", bool(after_kill))
+    print("then, for 3 seconds:", ending)
+
+    cluster.hear(cluster.start("worker", 1, serve, target, 0))
+    after_another, ending_another = listen(cluster, client, 3)
+    print("a new worker on another port:", ending_another)
+
+    cluster.hear(cluster.start("worker", 1, serve, target, ports[1]))
+    after_return, ending_return = listen(cluster, client, 30)
+    print("a new worker on the port of the old one:", ending_return)
+elements += after_kill + after_another + after_return
+lost, twice = COUNT - len(set(elements)), len(elements) - len(set(elements))
+print("elements that came twice:", twice)
+print("lost: fewer than the killed worker could hold:", lost < 10)
+# --8<-- [end:kill]
+
+# --8<-- [start:repeat]
+with Cluster(dispatcher=1, worker=2, client=1) as cluster:
+    target, workers, _ = start_service(cluster)
+    client = cluster.start(
+        "client", 0, read_aloud, target, 20, None
+    )  # repeats for ever
+    before = [cluster.hear(client) for _ in range(30)]
+    workers[1].kill()
+    steps = [cluster.hear(client, 5)[0] for _ in range(100)]
+print(
+    "repeated for ever, a worker killed after 30 elements; the next 100 steps all came:",
+    set(steps) == {"said"},
+)
+# --8<-- [end:repeat]
+
+ready_s = seconds["service"] - seconds["local"]
+claims = {
+    "off_gives_each_element_once": set(times["OFF"].values()) == {1},
+    "off_gives_each_element_once_per_worker": set(times["OFF"].values()) == {2}
+    and len(times["OFF"]) == 100,
+    "dynamic_gives_each_element_once": set(times["DYNAMIC"].values()) == {1}
+    and len(times["DYNAMIC"]) == 100,
+    "service_is_faster_on_small_data": seconds["service"] < seconds["local"],
+    "service_costs_half_a_second": ready_s > 0.5,
+    "python_functions_travel": python_error == "",
+    "survivor_goes_on": len(after_kill) > 0,
+    "epoch_ends_without_the_killed_worker": ending == "done",
+    "killed_worker_raises": ending == "failed",
+    "another_port_ends_the_epoch": ending_another == "done",
+    "same_port_ends_the_epoch": ending_return == "done",
+    "endless_data_goes_on": set(steps) == {"said"},
+    "elements_come_twice_after_a_kill": twice > 0,
+    "only_a_few_are_lost": 0 <= lost < 10,
+}
+errors = {"python_function": python_error}
+measures = {
+    "fixed_cost_s": ready_s,
+    "local_s": seconds["local"],
+    "service_s": seconds["service"],
+}

@@ -1,0 +1,315 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["tensorflow==2.21.*", "scikit-learn>=1.6"]
+#
+# [tool.guide]
+# devices = 0
+# processes = 3
+# seconds = 90
+# ///
+"""Which elements each of two worker processes gets under each auto-shard policy, and what too few files do."""
+
+import contextlib
+import json
+import multiprocessing
+import os
+import pathlib
+import signal
+import socket
+import tempfile
+
+import tensorflow as tf
+from sklearn.datasets import load_digits
+
+
+# --8<-- [start:cluster]
+class Cluster(contextlib.ExitStack):
+    """Processes on this machine that find each other through TF_CONFIG.
+
+    None of them outlives the `with` block.
+    """
+
+    def __init__(self, **jobs):
+        super().__init__()
+        sockets = {
+            job: [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+            for job, count in jobs.items()
+        }
+        self.spec = {
+            job: [f"127.0.0.1:{free.getsockname()[1]}" for free in group]
+            for job, group in sockets.items()
+        }
+        # All were held until here, so no port was given twice.
+        for free in [free for group in sockets.values() for free in group]:
+            free.close()
+
+    def start(self, job, index, work, *args, config=None):
+        """Fork a process that runs `work(say, *args)` as this task.
+
+        The parent must not have run any operation.
+        """
+        task = {"type": job, "index": index}
+        config = config or json.dumps({"cluster": self.spec, "task": task})
+        fork = multiprocessing.get_context("fork")
+        ear, mouth = fork.Pipe(duplex=False)
+        args = (config, mouth.send, work, args)
+        task = fork.Process(target=self.run, args=args, daemon=True)
+        task.start()
+        mouth.close()
+        self.callback(task.join)  # the last callback runs first: kill, then join
+        self.callback(task.kill)
+        task.name, task.ear = f"{job} {index}", ear
+        return task
+
+    def run(self, config, send, work, args):
+        # The kernel ends this process after a minute, even if the parent is gone.
+        signal.alarm(60)
+        os.environ["TF_CONFIG"] = config
+        # Tasks on one machine cannot share its GPU.
+        tf.config.set_visible_devices([], "GPU")
+        try:
+            send(("done", work(lambda value: send(("said", value)), *args)))
+            # Others may still read from this task: it stays until the `with` ends.
+            signal.pause()
+        except BaseException as error:
+            send(("failed", f"{type(error).__name__}: {error}"))
+        os._exit(1)
+
+    def hear(self, task, seconds=30):
+        """Return what the task says next, and what kind of word that is.
+
+        The kinds are "said", "done", "failed", "died" and "silent".
+        """
+        try:
+            return task.ear.recv() if task.ear.poll(seconds) else ("silent", None)
+        except EOFError:
+            return "died", None
+
+    def result(self, task, seconds=30):
+        """Return what `work` returned; raise what went wrong instead."""
+        kind, value = self.hear(task, seconds)
+        if kind != "done":
+            raise RuntimeError(f"{task.name} {kind}: {value}")
+        return value
+
+
+# --8<-- [end:cluster]
+
+# --8<-- [start:files]
+ROWS, BATCH = 24, 8
+digits = load_digits()
+
+
+def write(folder, count):
+    """Write the first rows as `count` TFRecord files, as many in each; return their paths."""
+    paths = [
+        str(pathlib.Path(folder, f"{index}-of-{count}.tfrecord"))
+        for index in range(count)
+    ]
+    for index, path in enumerate(paths):
+        with tf.io.TFRecordWriter(path) as writer:
+            for row in range(index * ROWS // count, (index + 1) * ROWS // count):
+                pixels = tf.train.BytesList(
+                    value=[digits.images[row].astype("uint8").tobytes()]
+                )
+                place = tf.train.Int64List(value=[row])
+                features = {
+                    "row": tf.train.Feature(int64_list=place),
+                    "image": tf.train.Feature(bytes_list=pixels),
+                }
+                example = tf.train.Example(features=tf.train.Features(feature=features))
+                writer.write(example.SerializeToString())
+    return paths
+
+
+# --8<-- [end:files]
+
+
+# --8<-- [start:read]
+def parse(record):
+    """Return the number of the row and its pixels."""
+    kinds = {
+        "row": tf.io.FixedLenFeature([], tf.int64),
+        "image": tf.io.FixedLenFeature([], tf.string),
+    }
+    example = tf.io.parse_single_example(record, kinds)
+    return example["row"], tf.reshape(
+        tf.io.decode_raw(example["image"], tf.uint8), (8, 8)
+    )
+
+
+def epoch(strategy, paths, policy):
+    """Return the rows of this worker's steps, and how many records it parsed for them."""
+    parsed = []
+
+    def count(record):
+        parsed.append(record)
+        return record
+
+    def counted(record):
+        return parse(tf.ensure_shape(tf.numpy_function(count, [record], tf.string), []))
+
+    records = tf.data.TFRecordDataset(paths)
+
+    def own_part(worker):
+        """Take every n-th record before parsing; the batch is that of one worker."""
+        part = records.shard(worker.num_input_pipelines, worker.input_pipeline_id)
+        return part.map(counted).batch(worker.get_per_replica_batch_size(BATCH))
+
+    if policy == "own":
+        data = strategy.distribute_datasets_from_function(
+            own_part
+        )  # shards nothing itself
+    else:
+        options = tf.data.Options()
+        options.experimental_distribute.auto_shard_policy = policy
+        data = (
+            records.map(counted).batch(BATCH).with_options(options)
+        )  # the global batch
+        data = strategy.experimental_distribute_dataset(data)
+    steps = []
+    for rows, _ in data:
+        steps.append(
+            [
+                int(row)
+                for part in strategy.experimental_local_results(rows)
+                for row in part
+            ]
+        )
+    return steps, len(parsed)
+
+
+# --8<-- [end:read]
+
+# --8<-- [start:run]
+Policy = tf.data.experimental.AutoShardPolicy
+CASES = {
+    "FILE, 4 files": (4, Policy.FILE),
+    "FILE, 3 files": (3, Policy.FILE),
+    "DATA, 1 file": (1, Policy.DATA),
+    "OFF, 1 file": (1, Policy.OFF),
+    "your own shard, 1 file": (1, "own"),
+}
+
+
+def work(say, cases):
+    """Run in every worker: one epoch of each case, up to an error."""
+    strategy, results = tf.distribute.MultiWorkerMirroredStrategy(), {}
+    for name, (paths, policy) in cases.items():
+        try:
+            results[name] = epoch(strategy, paths, policy)
+        except tf.errors.InvalidArgumentError as error:
+            text = error.message[error.message.index("Could not apply") :].partition(
+                " If you are"
+            )[0]
+            return f"{type(error).__name__}: {text}"
+    return results
+
+
+with tempfile.TemporaryDirectory() as folder:
+    cases = {
+        name: (write(folder, count), policy) for name, (count, policy) in CASES.items()
+    }
+    with Cluster(worker=2) as cluster:
+        tasks = [cluster.start("worker", index, work, cases) for index in range(2)]
+        first, second = (cluster.result(task) for task in tasks)
+    raised, other = {}, {}
+    for policy in (Policy.FILE, Policy.AUTO):  # one file for two workers
+        with Cluster(worker=2) as cluster:
+            tasks = [
+                cluster.start("worker", index, work, {"": (write(folder, 1), policy)})
+                for index in range(2)
+            ]
+            raised[policy.name] = cluster.result(tasks[0])
+            other[policy.name] = cluster.hear(tasks[1], 3)[0]
+
+for name in ("FILE, 4 files", "DATA, 1 file", "OFF, 1 file"):
+    print(f"{name}: worker 0 {first[name][0]}")
+    print(f"{name}: worker 1 {second[name][0]}")
+for policy, text in raised.items():
+    print(f"{policy}, 1 file: worker 0 raised {text}")
+    print(f"{policy}, 1 file: worker 1, in 3 seconds after that: {other[policy]}")
+# --8<-- [end:run]
+
+
+# --8<-- [start:table]
+def seen(result):
+    """Return all rows of an epoch, in the order in which the worker got them."""
+    return [row for step in result[0] for row in step]
+
+
+def ranges(rows):
+    """Write 0, 1, 2, 5 as `0-2, 5`."""
+    parts = []
+    for row in rows:
+        if parts and parts[-1][1] == row - 1:
+            parts[-1][1] = row
+        else:
+            parts.append([row, row])
+    return ", ".join(f"{a}-{b}" if a < b else str(a) for a, b in parts)
+
+
+table, grid = [], {}
+for name in CASES:
+    mine, theirs = seen(first[name]), seen(second[name])
+    sizes = [f"{[len(step) for step in worker[name][0]]}" for worker in (first, second)]
+    parsed = f"{first[name][1]} and {second[name][1]}"
+    table.append([name, ranges(mine), ranges(theirs), " and ".join(sizes), parsed])
+    grid[name] = [
+        "both" if row in mine and row in theirs else "0" if row in mine else "1"
+        for row in range(ROWS)
+    ]
+# --8<-- [end:table]
+
+whole = {
+    name: sorted(seen(first[name]) + seen(second[name])) == list(range(ROWS))
+    for name in grid
+}
+lengths = {name: (len(seen(first[name])), len(seen(second[name]))) for name in grid}
+claims = {
+    "file_gives_whole_files": set(seen(first["FILE, 4 files"]))
+    == {*range(6), *range(12, 18)},
+    "file_gives_every_row_once": whole["FILE, 4 files"] and whole["FILE, 3 files"],
+    "file_parses_only_its_share": first["FILE, 4 files"][1]
+    == second["FILE, 4 files"][1]
+    == ROWS // 2,
+    "three_files_split_evenly": lengths["FILE, 3 files"][0]
+    == lengths["FILE, 3 files"][1],
+    "three_files_leave_a_worker_empty_steps": [] in second["FILE, 3 files"][0],
+    "file_raises_with_one_file": isinstance(raised["FILE"], str),
+    "auto_falls_back_with_one_file": not isinstance(raised["AUTO"], str),
+    "other_worker_hears_of_it": any(kind != "silent" for kind in other.values()),
+    "data_gives_every_row_once": whole["DATA, 1 file"],
+    "data_parses_only_its_share": first["DATA, 1 file"][1] < ROWS,
+    "off_gives_every_row_once": whole["OFF, 1 file"],
+    "off_gives_all_rows_to_both": lengths["OFF, 1 file"] == (ROWS, ROWS),
+    "own_shard_gives_every_row_once": whole["your own shard, 1 file"],
+    "own_shard_parses_only_its_share": first["your own shard, 1 file"][1] == ROWS // 2,
+}
+errors = {"too_few_files": str(raised["FILE"])}
+measures = {"rows": ROWS, "batch": BATCH}
+tables = {
+    "who": {
+        "columns": [
+            "policy",
+            "worker 0",
+            "worker 1",
+            "rows in each step",
+            "records parsed",
+        ],
+        "rows": table,
+    }
+}
+figures = {
+    "who": {
+        "kind": "grid",
+        "xlabel": "row",
+        "rows": list(grid),
+        "columns": [str(row) for row in range(ROWS)],
+        "text": list(grid.values()),
+        "group": [
+            [f"worker {who}" if who != "both" else "both" for who in line]
+            for line in grid.values()
+        ],
+    }
+}

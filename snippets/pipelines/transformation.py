@@ -1,0 +1,213 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["tensorflow==2.21.*", "scikit-learn>=1.6"]
+#
+# [tool.guide]
+# devices = 0
+# seconds = 90
+# alone = true
+# ///
+"""Transform elements one after the other and several at once: functions that wait, and functions that compute."""
+
+import os
+import threading
+import time
+
+import tensorflow as tf
+from sklearn.datasets import load_digits
+
+# --8<-- [start:functions]
+WAIT, STEP, BATCH, CALLS, ROWS = (
+    0.006,
+    0.006,
+    8,
+    8,
+    96,
+)  # seconds of a wait and of a training step
+lock, running, peak, spans = threading.Lock(), [0], [0], []
+
+
+def wait(row):
+    """Sleep as a call to another machine would, and note when and how many sleep at once."""
+    with lock:
+        running[0] += 1
+        peak[0] = max(peak[0], running[0])
+    start = time.perf_counter()
+    time.sleep(WAIT)
+    spans.append((int(row) % CALLS, start, time.perf_counter(), "map"))
+    with lock:
+        running[0] -= 1
+    return row
+
+
+def waiting(row, png):
+    """Return the row after a wait; `stateful=False` says that calls may overlap or be left out."""
+    return tf.ensure_shape(tf.numpy_function(wait, [row], tf.int64, stateful=False), [])
+
+
+def stateful(row, png):
+    """Return the row after a wait in a function that is said to have a state: the default of `numpy_function`."""
+    return tf.ensure_shape(tf.numpy_function(wait, [row], tf.int64), [])
+
+
+def computing(row, png):
+    """Return the row after decoding and shrinking its image, which is work for a processor."""
+    small = tf.image.resize(tf.io.decode_png(png, channels=3), (96, 96), antialias=True)
+    return row + tf.cast(
+        tf.reduce_mean(small) < 0, tf.int64
+    )  # adds zero, and needs the image
+
+
+# --8<-- [end:functions]
+
+digits = load_digits().images[:ROWS, :, :, None] * 15
+pngs = [
+    tf.io.encode_png(tf.cast(tf.image.resize(image, (256, 256)), tf.uint8))
+    for image in digits
+]
+source = tf.data.Dataset.zip(
+    tf.data.Dataset.range(ROWS), tf.data.Dataset.from_tensor_slices(pngs)
+)
+
+
+# --8<-- [start:options]
+def options(*, naive=False, threads=None):
+    """Return options: without any rewriting, or with threads of the pipeline's own."""
+    made = tf.data.Options()
+    if naive:
+        made.experimental_optimization.apply_default_optimizations = False
+        made.autotune.enabled = False
+    if threads:
+        made.threading.private_threadpool_size = threads
+    return made
+
+
+def run(function, calls, chosen, step=0.0):
+    """Return seconds, those on a processor, rows, spans and the largest number of waits at once, for one pass."""
+    spans.clear()
+    peak[0] = 0
+    data = (
+        source.map(function, num_parallel_calls=calls).batch(BATCH).with_options(chosen)
+    )
+    begin, cpu, rows = time.perf_counter(), time.process_time(), []
+    for batch in data:
+        start = time.perf_counter()
+        time.sleep(step)  # the accelerator is at work
+        spans.append((CALLS, start, time.perf_counter(), "train"))
+        rows += batch.numpy().tolist()
+    found = [(lane, a - begin, b - begin, group) for lane, a, b, group in spans]
+    return time.perf_counter() - begin, time.process_time() - cpu, rows, found, peak[0]
+
+
+def best(*arguments):
+    """Return the fastest of three runs: other programs on the machine can only slow a run down."""
+    return min((run(*arguments) for _ in range(3)), key=lambda result: result[0])
+
+
+# --8<-- [end:options]
+
+# --8<-- [start:compare]
+results = {}
+for function in (waiting, computing):
+    results[function.__name__, "naive"] = best(function, None, options(naive=True))
+    results[function.__name__, "8 calls"] = best(function, CALLS, options(threads=16))
+    results[function.__name__, "AUTOTUNE"] = best(
+        function, tf.data.AUTOTUNE, options(threads=16)
+    )
+for name in ("waiting", "computing"):
+    seconds, processor, *_ = results[name, "naive"]
+    print(f"{name}, naive: {seconds:.2f} s, of them {processor:.2f} s on a processor")
+ratio = {
+    key: results[key[0], "naive"][0] / result[0] for key, result in results.items()
+}
+for (name, how), value in ratio.items():
+    print(f"{name:9} {how:8} {value:.1f}x")
+# --8<-- [end:compare]
+
+# --8<-- [start:pool]
+threads = {}
+for size in (2, 4, 16):
+    threads[size] = run(waiting, CALLS, options(threads=size))[4]
+    print(
+        f"num_parallel_calls={CALLS}, {size} threads: at most {threads[size]} at once"
+    )
+shared = run(waiting, CALLS, options())
+cores = os.cpu_count()
+print(
+    "the pool that all pipelines share has no more threads than the machine has cores:",
+    shared[4] <= cores,
+)
+# --8<-- [end:pool]
+
+
+# --8<-- [start:defaults]
+def made_ahead(chosen):
+    """Return how many elements were made half a second after one was taken."""
+    spans.clear()
+    iterator = iter(source.map(stateful).with_options(chosen))
+    next(iterator)
+    time.sleep(0.5)
+    return len(spans)
+
+
+unwritten = best(waiting, None, options(threads=8))
+said_stateful = run(stateful, None, options(threads=8))
+naive_ahead, default_ahead = made_ahead(options(naive=True)), made_ahead(options())
+print("no num_parallel_calls, default options: several at once:", unwritten[4] > 1)
+print("the same, function said to be stateful: at most", said_stateful[4], "at once")
+print("elements made for one taken, naive:", naive_ahead)
+print("elements made for one taken, default options: more than one:", default_ahead > 1)
+# --8<-- [end:defaults]
+
+
+def timeline(title, calls, chosen):
+    """Return the figure of a pass with training steps."""
+    _, _, _, drawn, _ = run(waiting, calls, chosen, STEP)
+    return {
+        "kind": "timeline",
+        "title": title,
+        "xlabel": "seconds",
+        "lanes": [f"map, call {call}" for call in range(CALLS)] + ["train"],
+        "spans": [
+            {"lane": lane, "start": round(a, 4), "end": round(b, 4), "group": group}
+            for lane, a, b, group in sorted(drawn)
+        ],
+    }
+
+
+claims = {
+    "parallel_waits_are_faster": ratio["waiting", "8 calls"] > 2,
+    "autotune_is_faster": ratio["waiting", "AUTOTUNE"] > 1.5,
+    "computing_needs_the_processor": results["computing", "8 calls"][1]
+    > 0.6 * results["computing", "naive"][1],
+    "no_faster_than_the_cores": results["computing", "8 calls"][0]
+    > 0.8 * results["computing", "naive"][1] / cores,
+    "waiting_needs_no_processor": results["waiting", "naive"][1]
+    < 0.5 * results["waiting", "naive"][0],
+    "order_is_kept": all(result[2] == list(range(ROWS)) for result in results.values()),
+    "threads_cap_the_calls": threads[2] == 2 and threads[4] == 4,
+    "more_threads_than_cores_help_waits": threads[16] == CALLS,
+    "shared_pool_is_the_cores": shared[4] <= cores,
+    "defaults_parallelise_a_stateless_map": unwritten[4] > 1,
+    "defaults_leave_a_stateful_map_alone": said_stateful[4] == 1,
+    "naive_makes_what_is_asked": naive_ahead == 1,
+    "defaults_read_ahead": default_ahead > 1,
+}
+measures = {
+    "wait_ms": WAIT * 1000,
+    "step_ms": STEP * 1000,
+    "waiting_x": ratio["waiting", "8 calls"],
+    "waiting_autotune_x": ratio["waiting", "AUTOTUNE"],
+    "computing_x": ratio["computing", "8 calls"],
+    "default_options_x": results["waiting", "naive"][0] / unwritten[0],
+}
+figures = {
+    "timeline": {
+        "kind": "panels",
+        "columns": 1,
+        "panels": [
+            timeline("One at a time", None, options(naive=True)),
+            timeline("Eight calls at once", CALLS, options(threads=16)),
+        ],
+    }
+}

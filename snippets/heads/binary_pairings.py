@@ -1,0 +1,225 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["tensorflow==2.21.*", "keras==3.15.*", "scikit-learn>=1.6"]
+#
+# [tool.guide]
+# devices = 0
+# seconds = 180
+# tolerance = 0.05
+# ///
+"""What each pairing of activation and loss does to a two-class problem: the same network, fourteen heads, one split."""
+
+import warnings
+
+import keras
+import numpy as np
+import tensorflow as tf
+from sklearn.datasets import load_breast_cancer
+from sklearn.model_selection import train_test_split
+
+features, malignant = load_breast_cancer(return_X_y=True)
+malignant = 1 - malignant
+x_train, x_test, y_train, y_test = train_test_split(
+    features, malignant, test_size=0.3, random_state=0, stratify=malignant
+)
+middle, spread = x_train.mean(axis=0), x_train.std(axis=0)
+x_train, x_test = (((x - middle) / spread).astype("float32") for x in (x_train, x_test))
+zero_one = y_train.astype("float32")[:, None]
+majority = float(np.mean(y_test == 0))
+
+
+# --8<-- [start:train]
+def train(units, activation, loss, labels=zero_one):
+    """Take 60 full-batch steps; return the last loss, the held-out outputs, and what Keras warned."""
+    keras.utils.set_random_seed(0)
+    hidden = keras.layers.Dense(8, activation="relu")
+    model = keras.Sequential(
+        [keras.Input((30,)), hidden, keras.layers.Dense(units, activation)]
+    )
+    optimizer = keras.optimizers.Adam(0.02)
+    optimizer.build(model.trainable_variables)
+
+    @tf.function
+    def steps(x, y):
+        value = 0.0
+        for _ in tf.range(60):
+            with tf.GradientTape() as tape:
+                value = loss(y, model(x, training=True))
+            optimizer.apply(tape.gradient(value, model.trainable_variables))
+        return value
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        last = float(steps(tf.constant(x_train), tf.constant(labels)))
+        output = model(x_test).numpy()
+    return (
+        last,
+        output,
+        next(
+            (str(w.message) for w in caught if issubclass(w.category, UserWarning)), ""
+        ),
+    )
+
+
+# --8<-- [end:train]
+
+# --8<-- [start:pairings]
+loss = keras.losses
+bce, from_logits = loss.BinaryCrossentropy(), loss.BinaryCrossentropy(from_logits=True)
+unseen = lambda y, p: from_logits(
+    y, tf.identity(p)
+)  # Keras cannot see that a sigmoid made p
+minus_plus, integers, pairs = (
+    2 * zero_one - 1,
+    y_train[:, None],
+    np.eye(2, dtype="float32")[y_train],
+)
+cases = {  # units, activation, loss, labels, and the output above which the answer is malignant
+    "sigmoid, BCE": (1, "sigmoid", bce, zero_one, 0.5),
+    "linear, BCE(from_logits=True)": (1, None, from_logits, zero_one, 0),
+    "softmax over 2, sparse CE": (
+        2,
+        "softmax",
+        loss.SparseCategoricalCrossentropy(),
+        integers,
+        0.5,
+    ),
+    "linear, hinge, labels -1/1": (1, None, loss.Hinge(), minus_plus, 0),
+    "tanh, squared hinge, labels -1/1": (1, "tanh", loss.SquaredHinge(), minus_plus, 0),
+    "sigmoid, MSE": (1, "sigmoid", loss.MeanSquaredError(), zero_one, 0.5),
+    "sigmoid, BCE(from_logits=True)": (1, "sigmoid", from_logits, zero_one, 0.5),
+    "sigmoid twice": (1, "sigmoid", unseen, zero_one, 0.5),
+    "linear, BCE": (1, None, bce, zero_one, 0.5),
+    "softmax over 1, BCE": (1, "softmax", bce, zero_one, 0.5),
+    "sigmoid, categorical CE": (
+        1,
+        "sigmoid",
+        loss.CategoricalCrossentropy(),
+        zero_one,
+        0.5,
+    ),
+    "linear, categorical hinge, labels 0/1": (
+        1,
+        None,
+        loss.CategoricalHinge(),
+        zero_one,
+        0,
+    ),
+    "linear, categorical hinge, labels -1/1": (
+        1,
+        None,
+        loss.CategoricalHinge(),
+        minus_plus,
+        0,
+    ),
+    "linear over 2, categorical hinge, one-hot": (
+        2,
+        None,
+        loss.CategoricalHinge(),
+        pairs,
+        0,
+    ),
+}
+last, outputs, warned, accuracy = {}, {}, {}, {}
+print(f"always benign: {majority:.2f} right")
+for name, (*setting, limit) in cases.items():
+    last[name], outputs[name], warned[name] = train(*setting)
+    score = outputs[name][:, -1] - (
+        outputs[name][:, 0] if name.startswith("linear over 2") else 0
+    )
+    accuracy[name] = float(np.mean((score > limit) == y_test))
+    print(f"{accuracy[name]:.2f} right  {name}")
+# --8<-- [end:pairings]
+
+# --8<-- [start:probabilities]
+cross_entropy = {}
+for name, output in outputs.items():
+    if output.min() >= 0 and output.max() <= 1.0001:
+        p = np.clip(output[:, -1], 1e-7, 1 - 1e-7)
+        cross_entropy[name] = float(
+            -np.mean(np.where(y_test == 1, np.log(p), np.log(1 - p)))
+        )
+        print(
+            f"{cross_entropy[name]:6.3f} cross-entropy on the held-out samples: {name}"
+        )
+# --8<-- [end:probabilities]
+
+notes = {
+    "sigmoid, BCE": "the usual head",
+    "linear, BCE(from_logits=True)": "the same head; apply the sigmoid when you predict",
+    "softmax over 2, sparse CE": "the same with one unit to spare",
+    "linear, hinge, labels -1/1": "a score, no probability",
+    "tanh, squared hinge, labels -1/1": "a score, no probability",
+    "sigmoid, MSE": "works; the slope fades where the answer is badly wrong",
+    "sigmoid, BCE(from_logits=True)": "Keras warns and uses the value before the sigmoid",
+    "sigmoid twice": "as right as before, but the loss can never fall below a half: no number to trust",
+    "linear, BCE": "clipped to 0 and 1: no slope outside",
+    "softmax over 1, BCE": "trains like the sigmoid, then answers 1 for everything",
+    "sigmoid, categorical CE": "the loss is 0 from the start: nothing is learned",
+    "linear, categorical hinge, labels 0/1": "on one unit it happens to equal hinge",
+    "linear, categorical hinge, labels -1/1": "no longer hinge: it punishes the two classes differently",
+    "linear over 2, categorical hinge, one-hot": "what it is made for",
+}
+usual, one_softmax = "sigmoid, BCE", "softmax over 1, BCE"
+hinge, categorical = (
+    "linear, hinge, labels -1/1",
+    "linear, categorical hinge, labels 0/1",
+)
+claims = {
+    "usual_beats_majority": bool(accuracy[usual] > majority + 0.2),
+    "logits_head_equals_sigmoid_head": bool(
+        abs(last["linear, BCE(from_logits=True)"] - last[usual]) < 1e-3
+    ),
+    "softmax_of_one_has_the_same_loss": bool(
+        abs(last[one_softmax] - last[usual]) < 1e-3
+    ),
+    "softmax_of_one_answers_one": bool((outputs[one_softmax] > 0.999).all()),
+    "softmax_of_one_worse_than_majority": bool(accuracy[one_softmax] < majority),
+    "keras_warns_about_softmax_of_one": "softmax over axis -1" in warned[one_softmax],
+    "keras_sees_through_sigmoid": bool(
+        abs(last["sigmoid, BCE(from_logits=True)"] - last[usual]) < 1e-3
+    ),
+    "keras_warns_about_sigmoid_logits": "from_logits=True"
+    in warned["sigmoid, BCE(from_logits=True)"],
+    "sigmoid_twice_is_silent": not warned["sigmoid twice"],
+    "sigmoid_twice_stuck_above_half": bool(last["sigmoid twice"] > 0.5),
+    "linear_outputs_leave_0_1": bool(
+        outputs["linear, BCE"].min() < 0 and outputs["linear, BCE"].max() > 1
+    ),
+    "categorical_ce_on_one_unit_learns": bool(last["sigmoid, categorical CE"] > 0),
+    "categorical_hinge_on_one_unit_equals_hinge": bool(
+        abs(last[categorical] - last[hinge]) < 1e-3
+    ),
+    "categorical_hinge_minus_one_equals_hinge": bool(
+        np.allclose(
+            outputs["linear, categorical hinge, labels -1/1"], outputs[hinge], atol=0.1
+        )
+    ),
+    "mse_is_as_accurate": bool(accuracy["sigmoid, MSE"] > accuracy[usual] - 0.05),
+}
+errors = {
+    "softmax_of_one": "UserWarning: " + warned[one_softmax].split(" of a tensor")[0],
+    "sigmoid_logits": "UserWarning: "
+    + warned["sigmoid, BCE(from_logits=True)"].split(" Was this")[0],
+}
+measures = {
+    "majority": round(majority, 2),
+    "softmax_of_one_accuracy": round(accuracy[one_softmax], 2),
+    "twice_loss": round(last["sigmoid twice"], 3),
+    "usual_cross_entropy": round(cross_entropy[usual], 3),
+    "twice_cross_entropy": round(cross_entropy["sigmoid twice"], 3),
+}
+tables = {
+    "pairings": {
+        "columns": ["Head, loss", "Right", "Cross-entropy", "What happens"],
+        "rows": [
+            [
+                n,
+                round(accuracy[n], 2),
+                round(cross_entropy[n], 3) if n in cross_entropy else "no probability",
+                notes[n],
+            ]
+            for n in cases
+        ],
+    }
+}

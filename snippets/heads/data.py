@@ -1,0 +1,54 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["tensorflow==2.21.*", "scikit-learn>=1.6", "statsmodels>=0.14"]
+#
+# [tool.guide]
+# devices = 0
+# seconds = 60
+# ///
+"""The data sets of this section: all come with scikit-learn or statsmodels, so nothing is downloaded."""
+
+# --8<-- [start:load]
+import numpy as np
+import statsmodels.api as sm
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_wine
+
+diabetes, cancer, wine, digits = (
+    f() for f in (load_diabetes, load_breast_cancer, load_wine, load_digits)
+)
+sunspots = sm.datasets.sunspots.load_pandas().data["SUNACTIVITY"]
+co2 = sm.datasets.co2.load_pandas().data["co2"]
+sets = {
+    "diabetes": (
+        *diabetes.data.shape,
+        f"a number from {diabetes.target.min():.0f} to {diabetes.target.max():.0f}",
+    ),
+    "breast cancer": (
+        *cancer.data.shape,
+        f"2 classes, {np.mean(cancer.target == 0):.3f} of them malignant",
+    ),
+    "wine": (*wine.data.shape, f"{len(wine.target_names)} classes"),
+    "digits": (
+        *digits.data.shape,
+        f"{len(digits.target_names)} classes, images of 8 by 8 pixels",
+    ),
+    "sunspots": (len(sunspots), 1, "one number for each year"),
+    "carbon dioxide": (
+        len(co2),
+        1,
+        f"one number for each week, {int(co2.isna().sum())} of them missing",
+    ),
+}
+for name, (rows, columns, target) in sets.items():
+    print(f"{name:15} {rows:5} rows, {columns:2} columns; {target}")
+# --8<-- [end:load]
+
+claims = {
+    "nothing_missing_but_co2": not any(
+        np.isnan(s.data).any() for s in (diabetes, cancer, wine, digits)
+    ),
+    "classes_of_digits_even": bool(
+        np.bincount(digits.target).min() > 0.9 * np.bincount(digits.target).max()
+    ),
+}
+measures = {name.replace(" ", "_"): rows for name, (rows, _, _) in sets.items()}

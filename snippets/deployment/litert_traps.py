@@ -1,0 +1,237 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["tensorflow==2.21.*", "keras==3.15.*", "scikit-learn>=1.6", "ai-edge-litert>=2.1"]
+#
+# [tool.guide]
+# devices = 0
+# processes = 2
+# seconds = 180
+# ///
+"""LiteRT files that lie or refuse: without weights, asked with the wrong shape, read by an old interpreter."""
+
+import subprocess
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+
+import keras
+import numpy as np
+import tensorflow as tf
+from ai_edge_litert.interpreter import Interpreter
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
+
+# --8<-- [start:model]
+keras.utils.set_random_seed(0)
+digits = load_digits()
+images = (digits.images[..., None] / 16).astype("float32")
+x_train, x_test, y_train, y_test = train_test_split(
+    images, digits.target, test_size=0.2, random_state=0, stratify=digits.target
+)
+model = keras.Sequential(
+    [
+        keras.Input((8, 8, 1), name="image"),
+        keras.layers.Conv2D(16, 3, activation="relu"),
+        keras.layers.MaxPooling2D(),
+        keras.layers.Flatten(),
+        keras.layers.Dense(32, activation="relu"),
+        keras.layers.Dense(10, activation="softmax"),
+    ]
+)
+model.compile("adam", "sparse_categorical_crossentropy", metrics=["accuracy"])
+model.fit(x_train, y_train, batch_size=32, epochs=15, verbose=0)
+# --8<-- [end:model]
+
+
+# --8<-- [start:empty]
+@tf.function(input_signature=[tf.TensorSpec((1, 8, 8, 1), tf.float32, name="image")])
+def serve(image):
+    """Return the probabilities for one image."""
+    return {"probabilities": model(image, training=False)}
+
+
+function = serve.get_concrete_function()
+convert = tf.lite.TFLiteConverter.from_concrete_functions
+empty = convert([function], model).convert()
+print(f"{model.count_params():,} weights, {len(empty):,} bytes")
+# --8<-- [end:empty]
+
+# --8<-- [start:ask_empty]
+answer = Interpreter(model_content=empty).get_signature_runner()(image=x_test[:1])
+print(answer["probabilities"])
+# --8<-- [end:ask_empty]
+
+# --8<-- [start:right]
+holder = tf.Module()
+holder.weights = [weight.value for weight in model.variables]
+files = {
+    "function and Keras model": empty,
+    "function alone": convert([function]).convert(),
+    "function and variables": convert([function], holder).convert(),
+}
+# --8<-- [end:right]
+
+
+# --8<-- [start:guard]
+def check(content, rows=20):
+    """Raise an error where a LiteRT file does not answer as the Keras model does."""
+    interpreter = Interpreter(model_content=content)
+    interpreter.allocate_tensors()
+    entry = interpreter.get_input_details()[0]["index"]
+    exit_ = interpreter.get_output_details()[0]["index"]
+    for image in x_test[:rows, None]:
+        interpreter.set_tensor(entry, image)
+        interpreter.invoke()
+        np.testing.assert_allclose(
+            interpreter.get_tensor(exit_), model(image), atol=0.05
+        )
+
+
+rows = []
+for name, content in files.items():
+    try:
+        check(content)
+        verdict = "agrees with Keras"
+    except AssertionError:
+        verdict = "refused by the check"
+    rows.append([name, len(content), verdict])
+    print(f"{name:25} {len(content):6,} bytes, {verdict}")
+# --8<-- [end:guard]
+
+# --8<-- [start:ops]
+interpreter = Interpreter(model_content=empty)
+used = {step["op_name"] for step in interpreter._get_ops_details()}
+print(sorted(used & {"VAR_HANDLE", "READ_VARIABLE"}))
+# --8<-- [end:ops]
+
+# --8<-- [start:batch]
+folder = tempfile.TemporaryDirectory()
+
+
+def export(**options):
+    """Write the model as a LiteRT file and return its bytes."""
+    file = Path(folder.name) / "digits.tflite"
+    model.export(file, format="litert", verbose=False, **options)
+    return file.read_bytes()
+
+
+def refusal(call):
+    """Return the error of a call as text."""
+    try:
+        call()
+    except (RuntimeError, ValueError) as error:
+        return f"{type(error).__name__}: {str(error).strip()}"
+    return "none"
+
+
+one = export(input_signature=[tf.TensorSpec((1, 8, 8, 1), tf.float32, name="image")])
+any_number = export()
+ask_one = Interpreter(model_content=one).get_signature_runner()
+ask_any = Interpreter(model_content=any_number).get_signature_runner()
+
+print("file for one image: ", refusal(lambda: ask_one(image=x_test[:5])))
+print("file for any number:", ask_any(image=x_test[:5])["output_0"].argmax(1))
+# --8<-- [end:batch]
+
+
+# --8<-- [start:classic]
+def classic(interpreter, image):
+    """Ask as code for TensorFlow Lite does: tensors by their numbers."""
+    interpreter.set_tensor(interpreter.get_input_details()[0]["index"], image)
+    interpreter.invoke()
+    return interpreter.get_tensor(interpreter.get_output_details()[0]["index"])
+
+
+new = Interpreter(model_content=one)
+before = refusal(lambda: classic(new, x_test[:1]))
+new.allocate_tensors()
+several = refusal(lambda: classic(new, x_test[:5]))
+print(before, several, sep="\n")
+# --8<-- [end:classic]
+
+# --8<-- [start:moved]
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    old = tf.lite.Interpreter(model_content=one)
+old.allocate_tensors()
+print(
+    "same answer:", np.array_equal(classic(old, x_test[:1]), classic(new, x_test[:1]))
+)
+# --8<-- [end:moved]
+
+# --8<-- [start:name]
+with tempfile.TemporaryDirectory() as place:
+    script = Path(place) / "litert.py"  # any name but this one
+    script.write_text("import keras\nkeras.utils.set_random_seed(0)\n")
+    command = [sys.executable, script]
+    ended = subprocess.run(
+        command, check=False, capture_output=True, text=True, timeout=90
+    )
+last_line = ended.stderr.strip().splitlines()[-1]
+print(last_line)
+# --8<-- [end:name]
+
+small = {
+    "optimizations": [tf.lite.Optimize.DEFAULT],
+    "representative_dataset": lambda: ([image[None]] for image in x_train[:50]),
+    "target_spec": {"supported_ops": [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]},
+    "inference_input_type": tf.int8,
+    "inference_output_type": tf.int8,
+}
+signature = [tf.TensorSpec((1, 8, 8, 1), tf.float32, name="image")]
+ask_int8 = Interpreter(
+    model_content=export(**small, input_signature=signature)
+).get_signature_runner()
+floats_into_int8 = refusal(lambda: ask_int8(image=x_test[:1]))
+wrong_name = refusal(lambda: ask_one(picture=x_test[:1]))
+del small["representative_dataset"]
+no_examples = refusal(lambda: export(**small, input_signature=signature))
+folder.cleanup()
+
+expected = model(x_test[:5]).numpy().argmax(1)
+verdicts = {name: verdict for name, _, verdict in rows}
+lengths = {name: length for name, length, _ in rows}
+claims = {
+    "empty_file_is_too_small": len(empty) < 4 * model.count_params(),
+    "empty_file_answers_no_numbers": bool(np.isnan(answer["probabilities"]).all()),
+    "check_refuses_the_empty_file": verdicts["function and Keras model"]
+    == "refused by the check",
+    "function_alone_is_right": verdicts["function alone"] == "agrees with Keras",
+    "variables_are_right": verdicts["function and variables"] == "agrees with Keras",
+    "right_files_hold_the_weights": min(
+        lengths["function alone"], lengths["function and variables"]
+    )
+    > 4 * model.count_params(),
+    "empty_file_reads_variables": used >= {"VAR_HANDLE", "READ_VARIABLE"},
+    "one_image_file_refuses_five": refusal(lambda: ask_one(image=x_test[:5])) != "none",
+    "any_number_file_takes_five": np.array_equal(
+        ask_any(image=x_test[:5])["output_0"].argmax(1), expected
+    ),
+    "classic_never_resizes": "Dimension mismatch" in several,
+    "old_interpreter_warns": len(caught) == 1,
+    "old_interpreter_still_works": np.array_equal(
+        classic(old, x_test[:1]), classic(new, x_test[:1])
+    ),
+    "int8_file_refuses_floats": "expected type INT8" in floats_into_int8,
+    "own_name_breaks_the_import": ended.returncode != 0 and "'keras'" in last_line,
+    "int8_needs_examples": "representative_dataset" in no_examples,
+}
+measures = {
+    "weights": model.count_params(),
+    "empty_bytes": len(empty),
+    "least_bytes": 4 * model.count_params(),
+}
+errors = {
+    "batch_of_one": refusal(lambda: ask_one(image=x_test[:5])).partition("Node ")[0],
+    "set_tensor_shape": several,
+    "not_allocated": before,
+    "floats_into_int8": floats_into_int8,
+    "wrong_name": wrong_name,
+    "no_examples": no_examples,
+    "named_litert": last_line,
+    "old_interpreter": "UserWarning: " + " ".join(str(caught[0].message).split()),
+}
+tables = {
+    "conversions": {"columns": ["what is converted", "bytes", "verdict"], "rows": rows}
+}

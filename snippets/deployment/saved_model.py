@@ -1,0 +1,242 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["tensorflow==2.21.*", "keras==3.15.*", "scikit-learn"]
+#
+# [tool.guide]
+# devices = 0
+# processes = 2
+# seconds = 120
+# ///
+"""Export the digits model as a SavedModel, read its signatures, and run it in a process without Keras."""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+import keras
+import numpy as np
+import tensorflow as tf
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
+from tensorflow.core.protobuf import saved_model_pb2
+
+# --8<-- [start:model]
+keras.utils.set_random_seed(0)
+digits = load_digits()
+images = (digits.images[..., None] / 16).astype("float32")
+x_train, x_test, y_train, y_test = train_test_split(
+    images, digits.target, test_size=0.2, random_state=0, stratify=digits.target
+)
+model = keras.Sequential(
+    [
+        keras.Input((8, 8, 1), name="image"),
+        keras.layers.Conv2D(16, 3, activation="relu"),
+        keras.layers.MaxPooling2D(),
+        keras.layers.Flatten(),
+        keras.layers.Dense(32, activation="relu"),
+        keras.layers.Dense(10, activation="softmax"),
+    ]
+)
+model.compile("adam", "sparse_categorical_crossentropy", metrics=["accuracy"])
+model.fit(x_train, y_train, batch_size=32, epochs=15, verbose=0)
+# --8<-- [end:model]
+
+# --8<-- [start:export]
+work = tempfile.TemporaryDirectory()
+base = pathlib.Path(work.name)
+model.export(base / "digits" / "1", verbose=False)
+files = sorted(f for f in (base / "digits").rglob("*") if f.is_file())
+for file in files:
+    print(file.relative_to(base))
+# --8<-- [end:export]
+
+
+# --8<-- [start:listing]
+def listing(folder):
+    """Return one row for each input and output of each signature on disk."""
+    file = saved_model_pb2.SavedModel()
+    file.ParseFromString((folder / "saved_model.pb").read_bytes())
+    rows = []
+    for name, signature in sorted(file.meta_graphs[0].signature_def.items()):
+        if name.startswith("__"):  # how TensorFlow itself starts the model
+            continue
+        for side in ("inputs", "outputs"):
+            for key, info in sorted(getattr(signature, side).items()):
+                shape = [None if d.size < 0 else d.size for d in info.tensor_shape.dim]
+                kind = tf.as_dtype(info.dtype).name
+                rows.append([name, side[:-1], key, kind, str(tuple(shape))])
+    return rows
+
+
+plain = listing(base / "digits" / "1")
+for row in plain:
+    print("  ".join(row))
+# --8<-- [end:listing]
+
+# --8<-- [start:call]
+loaded = tf.saved_model.load(base / "digits" / "1")
+signature = loaded.signatures["serving_default"]
+answer = signature(image=x_test)
+print({name: value.shape for name, value in answer.items()})
+by_keras = model.predict(x_test, verbose=0)
+difference = float(np.max(np.abs(answer["output_0"] - by_keras)))
+print("equal to Keras:", difference < 1e-6)
+print("as a function:", loaded.serve(x_test).shape)
+# --8<-- [end:call]
+
+# --8<-- [start:call_errors]
+errors = {}
+wrong = {
+    "positional": lambda: signature(x_test),
+    "other_name": lambda: signature(x=x_test),
+    "other_type": lambda: signature(image=tf.constant(x_test, tf.float64)),
+}
+for name, call in wrong.items():
+    try:
+        call()
+    except Exception as error:
+        text = f"{type(error).__name__}: {error}".partition(". Received")[0]
+        errors[name] = re.sub(r"call___\d+", "call___1", text)
+        print(errors[name])
+# --8<-- [end:call_errors]
+
+# --8<-- [start:without_keras]
+OTHER = """
+import sys
+sys.modules["keras"] = None  # as if it was not installed
+import numpy as np
+import tensorflow as tf
+loaded = tf.saved_model.load(sys.argv[1])
+answer = loaded.signatures["serving_default"](image=np.load(sys.argv[2]))
+np.save(sys.argv[3], answer["output_0"])
+try:
+    import keras
+except ImportError:
+    print("there is no Keras here")
+"""
+inputs, outputs = str(base / "inputs.npy"), str(base / "outputs.npy")
+np.save(inputs, x_test)
+done = subprocess.run(
+    [sys.executable, "-P", "-c", OTHER, str(base / "digits" / "1"), inputs, outputs],
+    env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "2"},
+    stdout=subprocess.PIPE,
+    text=True,
+    timeout=60,
+    check=True,
+)
+elsewhere = np.load(outputs)
+equal = float(np.max(np.abs(elsewhere - by_keras))) < 1e-6
+print(done.stdout.strip(), "- equal to Keras:", equal)
+# --8<-- [end:without_keras]
+
+# --8<-- [start:archive]
+features = keras.Model(model.inputs, model.layers[-2].output)
+
+
+def classify(pixels):
+    """Take what a scanner gives: whole numbers from 0 to 16, without channels."""
+    image = tf.cast(pixels, tf.float32)[..., None] / 16
+    probability = model(image, training=False)
+    return {"digit": tf.argmax(probability, axis=-1), "probability": probability}
+
+
+def embed(pixels):
+    return {"features": features(tf.cast(pixels, tf.float32)[..., None] / 16)}
+
+
+archive = keras.export.ExportArchive()
+archive.track(model)
+pixels = [tf.TensorSpec((None, 8, 8), tf.uint8, name="pixels")]
+archive.add_endpoint("classify", classify, pixels)
+archive.add_endpoint("embed", embed, pixels)
+archive.write_out(base / "scanner" / "1", verbose=False)
+
+named = listing(base / "scanner" / "1")
+for row in named:
+    print("  ".join(row))
+# --8<-- [end:archive]
+
+# --8<-- [start:archive_call]
+scanner = tf.saved_model.load(base / "scanner" / "1")
+raw = (x_test[:5, ..., 0] * 16).astype("uint8")
+answer = scanner.signatures["classify"](pixels=raw)
+print("digits:", answer["digit"].numpy(), "- Keras:", by_keras[:5].argmax(axis=1))
+print("features:", scanner.signatures["embed"](pixels=raw)["features"].shape)
+same = float(np.max(np.abs(answer["probability"] - by_keras[:5]))) < 1e-6
+# --8<-- [end:archive_call]
+
+
+# --8<-- [start:save_errors]
+def attempt(name, call):
+    try:
+        call()
+    except ValueError as error:
+        # The folder differs from run to run.
+        text = str(error).replace(work.name, "models")
+        errors[name] = f"ValueError: {text}"
+        print(errors[name])
+
+
+attempt("save_folder", lambda: model.save(base / "digits"))
+attempt("load_folder", lambda: keras.models.load_model(str(base / "digits" / "1")))
+# --8<-- [end:save_errors]
+
+# --8<-- [start:layer]
+layer = keras.layers.TFSMLayer(base / "digits" / "1", call_endpoint="serving_default")
+again = layer(x_test)
+print(type(again).__name__, sorted(again))
+layer_equal = float(np.max(np.abs(again["output_0"] - by_keras))) < 1e-6
+print("equal to Keras:", layer_equal)
+# --8<-- [end:layer]
+
+# --8<-- [start:missing]
+model.save(base / "digits.keras")
+back = keras.models.load_model(base / "digits.keras")
+lost = ["fit", "optimizer", "layers", "get_config", "summary"]
+for name in lost:
+    print(
+        f"{name}: Keras file {hasattr(back, name)}, SavedModel {hasattr(loaded, name)}"
+    )
+steps_before = int(back.optimizer.iterations)
+back.fit(x_train, y_train, batch_size=32, epochs=1, verbose=0)
+print("from the Keras file, training goes on after step", steps_before)
+variables = tf.train.list_variables(base / "digits/1/variables/variables")
+stored = [name for name, _ in variables]
+print("the SavedModel stores", len(stored), "entries, of the optimizer:", end=" ")
+print(sum("optimizer" in name for name in stored))
+# --8<-- [end:missing]
+work.cleanup()
+
+claims = {
+    "signature_equals_keras": difference < 1e-6,
+    "input_keeps_its_name": ["serving_default", "input", "image"]
+    in [row[:3] for row in plain],
+    "output_gets_a_made_up_name": ["serving_default", "output", "output_0"]
+    in [row[:3] for row in plain],
+    "batch_is_free": all(row[4].startswith("(None,") for row in plain),
+    "positional_call_raises": errors["positional"].startswith("TypeError"),
+    "type_is_not_converted": errors["other_type"].startswith("InvalidArgumentError"),
+    "runs_without_keras": done.stdout.strip() == "there is no Keras here" and equal,
+    "dictionary_names_the_outputs": {row[2] for row in named if row[1] == "output"}
+    == {"digit", "probability", "features"},
+    "first_endpoint_is_the_default": [row[1:] for row in named if row[0] == "classify"]
+    == [row[1:] for row in named if row[0] == "serving_default"],
+    "preprocessing_is_inside": same,
+    "save_to_a_folder_raises": "save_folder" in errors,
+    "load_model_refuses_the_folder": "load_folder" in errors,
+    "layer_answers_as_the_signature_does": sorted(again) == ["output_0"]
+    and layer_equal,
+    "training_parts_are_lost": not any(hasattr(loaded, name) for name in lost),
+    "keras_file_keeps_training_parts": all(hasattr(back, name) for name in lost),
+    "keras_file_goes_on_training": int(back.optimizer.iterations) > steps_before > 0,
+    "no_optimizer_on_disk": not any("optimizer" in name for name in stored),
+}
+measures = {"files": len(files), "rows": len(x_test), "steps": steps_before}
+columns = ["signature", "side", "name", "type", "shape"]
+tables = {
+    "plain": {"columns": columns, "rows": plain},
+    "archive": {"columns": columns, "rows": named},
+}

@@ -1,0 +1,311 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = [
+#     "tensorflow==2.21.*",
+#     "keras==3.15.*",
+#     "tensorflow-serving-api==2.21.*",
+#     "grpcio",
+#     "scikit-learn",
+# ]
+#
+# [tool.guide]
+# devices = 0
+# processes = 2
+# seconds = 150
+# alone = true
+# files = ["stand_in.py"]
+# ///
+"""Measure latency and throughput over REST and gRPC against calls in the process, by rows in a request and clients."""
+
+import contextlib
+import http.client
+import json
+import os
+import pathlib
+import select
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import grpc
+import keras
+import numpy as np
+import tensorflow as tf
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
+from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
+
+# --8<-- [start:model]
+keras.utils.set_random_seed(0)
+digits = load_digits()
+images = (digits.images[..., None] / 16).astype("float32")
+x_train, x_test, y_train, y_test = train_test_split(
+    images, digits.target, test_size=0.2, random_state=0, stratify=digits.target
+)
+model = keras.Sequential(
+    [
+        keras.Input((8, 8, 1), name="image"),
+        keras.layers.Conv2D(16, 3, activation="relu"),
+        keras.layers.MaxPooling2D(),
+        keras.layers.Flatten(),
+        keras.layers.Dense(32, activation="relu"),
+        keras.layers.Dense(10, activation="softmax"),
+    ]
+)
+model.compile("adam", "sparse_categorical_crossentropy", metrics=["accuracy"])
+model.fit(x_train, y_train, batch_size=32, epochs=15, verbose=0)
+# --8<-- [end:model]
+
+
+# --8<-- [start:server]
+class ModelServer(contextlib.ExitStack):
+    """A server on free ports of this machine. It ends with the `with` block.
+
+    It is `tensorflow_model_server` where the machine has one, else stand_in.py.
+    """
+
+    def __init__(self, *flags):
+        super().__init__()
+        real = shutil.which("tensorflow_model_server")
+        self.name = "TensorFlow Serving" if real else "stand-in"
+        if real:
+            held = [socket.create_server(("127.0.0.1", 0)) for _ in range(2)]
+            ports = [one.getsockname()[1] for one in held]
+            for one in held:  # both were held until here, so they differ
+                one.close()
+            command = [real, f"--port={ports[0]}", f"--rest_api_port={ports[1]}"]
+        else:  # the stand-in takes free ports by itself and says which
+            file = pathlib.Path(__file__).with_name("stand_in.py")
+            command = [sys.executable, "-P", str(file), f"--parent={os.getpid()}"]
+            command += ["--port=0", "--rest_api_port=0"]
+        self.log = self.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
+        self.process = subprocess.Popen(
+            [*command, *flags], stdout=subprocess.PIPE, stderr=self.log
+        )
+        self.callback(self.end)
+        try:
+            ports = ports if real else self.announced()
+            self.grpc, self.rest = (f"127.0.0.1:{port}" for port in ports)
+            self.wait_for(ports)
+        except BaseException:
+            self.close()
+            raise
+
+    def announced(self):
+        """Wait for the line in which the stand-in names its ports."""
+        ready = select.select([self.process.stdout], [], [], 60)[0]
+        words = self.process.stdout.readline().decode().split() if ready else []
+        return (words[2], words[4]) if len(words) == 5 else self.fail()
+
+    def wait_for(self, ports, seconds=60):
+        """Wait until both ports take connections: a real server opens them last."""
+        until = time.monotonic() + seconds
+        while ports:
+            try:
+                socket.create_connection(("127.0.0.1", ports[0]), 1).close()
+                ports = ports[1:]
+            except OSError:
+                if self.process.poll() is not None or time.monotonic() > until:
+                    self.fail()
+                time.sleep(0.1)
+
+    def fail(self):
+        self.log.seek(0)
+        raise RuntimeError("no server:\n" + self.log.read().decode()[-2000:])
+
+    def end(self):
+        self.process.terminate()
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.process.stdout.close()
+
+
+# --8<-- [end:server]
+
+
+# --8<-- [start:ways]
+@contextlib.contextmanager
+def in_process():
+    """Call the signature itself, from an array to an array."""
+    yield lambda rows: signature(image=tf.constant(rows))["output_0"].numpy()
+
+
+@contextlib.contextmanager
+def over_rest():
+    """One connection that is kept, as a client of many requests would."""
+    connection = http.client.HTTPConnection(server.rest, timeout=30)
+
+    def call(rows):
+        body = json.dumps({"instances": rows.tolist()})
+        connection.request("POST", "/v1/models/digits:predict", body)
+        return np.float32(json.load(connection.getresponse())["predictions"])
+
+    yield call
+    connection.close()
+
+
+@contextlib.contextmanager
+def over_grpc():
+    """One channel, and one stub on it."""
+    with grpc.insecure_channel(server.grpc) as channel:
+        stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
+
+        def call(rows):
+            request = predict_pb2.PredictRequest()
+            request.model_spec.name = "digits"
+            request.inputs["image"].CopyFrom(tf.make_tensor_proto(rows))
+            return tf.make_ndarray(
+                stub.Predict(request, timeout=30).outputs["output_0"]
+            )
+
+        yield call
+
+
+# --8<-- [end:ways]
+
+
+# --8<-- [start:measure]
+def one_client(way, rows, seconds):
+    """Ask as fast as the answers come; return how long each took."""
+    with way() as call:
+        for _ in range(5):
+            call(rows)
+        latencies, end = [], time.perf_counter() + seconds
+        while time.perf_counter() < end:
+            start = time.perf_counter()
+            call(rows)
+            latencies.append(time.perf_counter() - start)
+    return latencies
+
+
+def measure(way, rows=1, clients=1, seconds=1.5):
+    """Run so many clients at once; return what they saw together."""
+    batch = x_test[:rows]
+    with ThreadPoolExecutor(clients) as pool:
+        tasks = [pool.submit(one_client, way, batch, seconds) for _ in range(clients)]
+        latencies = np.concatenate([task.result() for task in tasks])
+    rate = len(latencies) / seconds
+    return {
+        "requests": rate,
+        "rows": rate * rows,
+        "median": 1000 * float(np.median(latencies)),
+        "p99": 1000 * float(np.percentile(latencies, 99)),
+    }
+
+
+# --8<-- [end:measure]
+
+WAYS = {"in the process": in_process, "gRPC": over_grpc, "REST": over_rest}
+ROWS, CLIENTS = [1, 8, 64], [1, 2, 4]
+with tempfile.TemporaryDirectory() as folder:
+    base = pathlib.Path(folder, "digits")
+    model.export(base / "1", verbose=False)
+    signature = tf.saved_model.load(str(base / "1")).signatures["serving_default"]
+    with ModelServer("--model_name=digits", f"--model_base_path={base}") as server:
+        # --8<-- [start:run]
+        answers = {}
+        for name, way in WAYS.items():
+            with way() as call:
+                answers[name] = call(x_test)
+        equal = [np.allclose(a, answers["in the process"]) for a in answers.values()]
+        print(server.name, "- all three ways give the same numbers:", all(equal))
+        by_rows = {(w, rows): measure(WAYS[w], rows) for w in WAYS for rows in ROWS}
+        by_clients = {
+            (w, clients): measure(WAYS[w], 8, clients)
+            for w in WAYS
+            for clients in CLIENTS
+        }
+        # --8<-- [end:run]
+
+# --8<-- [start:ratios]
+alone = by_rows["in the process", 1]
+for w in WAYS:
+    one, many = by_rows[w, 1], by_rows[w, 64]
+    latency, gain = one["median"] / alone["median"], many["rows"] / one["rows"]
+    print(f"{w}: latency {latency:.1f} x, 64 rows at once {gain:.1f} x the rows")
+# --8<-- [end:ratios]
+
+claims = {
+    "all_ways_agree": all(equal),
+    "rows_together_raise_grpc_throughput": by_rows["gRPC", 64]["rows"]
+    > 3 * by_rows["gRPC", 1]["rows"],
+    "rows_together_raise_rest_throughput": by_rows["REST", 64]["rows"]
+    > 2 * by_rows["REST", 1]["rows"],
+    "a_call_in_the_process_is_faster": alone["median"] < by_rows["gRPC", 1]["median"]
+    and alone["median"] < by_rows["REST", 1]["median"],
+    "large_batches_cost_more_as_json": by_rows["REST", 64]["median"]
+    > by_rows["gRPC", 64]["median"],
+}
+short = {"in the process": "process", "gRPC": "grpc", "REST": "rest"}
+measures = {"server": server.name, "clients": CLIENTS[-1]}
+for w, key in short.items():
+    one, many = by_rows[w, 1], by_rows[w, 64]
+    measures[f"{key}_latency_x"] = one["median"] / alone["median"]
+    measures[f"{key}_batched_x"] = many["rows"] / one["rows"]
+    measures[f"{key}_tail_x"] = one["p99"] / one["median"]
+    few, lots = by_clients[w, 1], by_clients[w, CLIENTS[-1]]
+    measures[f"{key}_clients_x"] = lots["rows"] / few["rows"]
+    measures[f"{key}_wait_x"] = lots["median"] / few["median"]
+HEAD = ["requests [1/s]", "rows [rows/s]", "median [ms]", "99th percentile [ms]"]
+
+
+def cells(seen):
+    return [
+        round(seen["requests"]),
+        round(seen["rows"]),
+        round(seen["median"], 2),
+        round(seen["p99"], 2),
+    ]
+
+
+tables = {
+    "by_rows": {
+        "columns": ["way", "rows in a request", *HEAD],
+        "rows": [[w, rows, *cells(seen)] for (w, rows), seen in by_rows.items()],
+    },
+    "by_clients": {
+        "columns": ["way", "clients at once", *HEAD],
+        "rows": [[w, count, *cells(seen)] for (w, count), seen in by_clients.items()],
+    },
+}
+figures = {
+    "throughput": {
+        "kind": "panels",
+        "columns": 2,
+        "panels": [
+            {
+                "kind": "lines",
+                "timing": True,
+                "title": "One client",
+                "xlabel": "rows in a request",
+                "ylabel": "rows answered per second",
+                "xscale": "log2",
+                "yscale": "log",
+                "markers": True,
+                "x": ROWS,
+                "series": {w: [by_rows[w, n]["rows"] for n in ROWS] for w in WAYS},
+            },
+            {
+                "kind": "lines",
+                "timing": True,
+                "title": "8 rows in a request",
+                "xlabel": "clients at once",
+                "ylabel": "rows answered per second",
+                "xscale": "log2",
+                "yscale": "log",
+                "markers": True,
+                "x": CLIENTS,
+                "series": {
+                    w: [by_clients[w, n]["rows"] for n in CLIENTS] for w in WAYS
+                },
+            },
+        ],
+    }
+}

@@ -1,0 +1,521 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["tensorflow==2.21.*", "tensorflow-serving-api==2.21.*", "grpcio"]
+#
+# [tool.guide]
+# devices = 0
+# seconds = 60
+# ///
+"""Stand in for TensorFlow Serving where it cannot be had: a small server behind its gRPC services and REST paths.
+
+With arguments it serves, with the flags of `tensorflow_model_server`; without, it checks
+itself against the signature that it serves. It is no TensorFlow Serving: one request is
+one call of the signature, in Python. It knows no batching, no labels, no Classify or
+Regress, no limits and no metrics. Errors that TensorFlow Serving would raise have its
+words; those that only this server raises begin with "stand-in:".
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import sys
+import tempfile
+import threading
+import urllib.error
+import urllib.request
+from concurrent import futures
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import grpc
+import numpy as np
+import tensorflow as tf
+from google.protobuf import json_format, text_format
+from tensorflow.core.framework import types_pb2
+from tensorflow.core.protobuf import saved_model_pb2
+from tensorflow_serving.apis import (
+    get_model_metadata_pb2,
+    get_model_status_pb2,
+    model_service_pb2_grpc,
+    predict_pb2,
+    prediction_log_pb2,
+    prediction_service_pb2_grpc,
+)
+from tensorflow_serving.config import model_server_config_pb2
+
+WARMUP, MOST_WARMUP = "assets.extra/tf_serving_warmup_requests", 1000
+JSON_TYPE = {str: "String", dict: "Object", type(None): "Null", bool: "Boolean"}
+MODEL = r"/v1/models/([^/:]+)(?:/versions/(\d+))?"
+PATHS = {
+    "GET": re.compile(MODEL + r"(?:/(metadata))?"),
+    "POST": re.compile(MODEL + r":(predict)"),
+}
+State = get_model_status_pb2.ModelVersionStatus
+
+
+class RefusedError(Exception):
+    """What a client asked for cannot be done: a text, and the name of a status of gRPC."""
+
+    def __str__(self):
+        return self.args[0]
+
+
+def refuse(text, code="INVALID_ARGUMENT"):
+    raise RefusedError(text, code)
+
+
+class Version:
+    """One SavedModel, run only on inputs that fit the signature it declares."""
+
+    def __init__(self, folder):
+        self.model = tf.saved_model.load(str(folder))
+        file = saved_model_pb2.SavedModel()
+        file.ParseFromString((folder / "saved_model.pb").read_bytes())
+        self.declared = file.meta_graphs[0].signature_def
+        self.warmed = self.warm_up(folder / WARMUP)
+
+    def signature(self, name):
+        if name not in self.model.signatures:
+            refuse(f'Serving signature key "{name}" not found.', "FAILED_PRECONDITION")
+        return self.declared[name]
+
+    def run(self, name, arrays):
+        known = self.signature(name).inputs
+        if len(arrays) != len(known):
+            sent, need = set(arrays), set(known)
+            lists = [sent, need, sent - need, need - sent]
+            a, b, extra, missing = ("{" + ",".join(sorted(x)) + "}" for x in lists)
+            text = f"input size does not match signature: {len(sent)}!={len(need)} "
+            text += f"len({a}) != len({b}). Sent extra: {extra}. Missing but required: "
+            refuse(f"{text}{missing}.")
+        for key, array in arrays.items():
+            if key not in known:
+                text = f"input tensor alias not found in signature: {key}. Inputs "
+                text += f"expected to be in the set {{{','.join(sorted(known))}}}."
+                refuse(text)
+            kind, shape = tf.as_dtype(known[key].dtype), known[key].tensor_shape
+            if tf.as_dtype(array.dtype) != kind:
+                text = f"stand-in: {key} is {array.dtype}, "
+                refuse(f"{text}the signature says {kind.name}")
+            if not tf.TensorShape(shape).is_compatible_with(array.shape):
+                wanted = [None if d.size < 0 else d.size for d in shape.dim]
+                text = f"stand-in: {key} has the shape {list(array.shape)}, "
+                refuse(f"{text}the signature says {wanted}")
+        tensors = {key: tf.constant(array) for key, array in arrays.items()}
+        outputs = self.model.signatures[name](**tensors)
+        return {key: value.numpy() for key, value in outputs.items()}
+
+    def warm_up(self, file):
+        count = 0
+        for record in tf.data.TFRecordDataset(str(file)) if file.exists() else ():
+            log = prediction_log_pb2.PredictionLog.FromString(record.numpy())
+            request, count = log.predict_log.request, count + 1
+            if count > MOST_WARMUP:
+                text = "Number of warmup records exceeds the maximum"
+                raise ValueError(f"{text} ({MOST_WARMUP}) at {file}")
+            self.run(name_of(request.model_spec), arrays_of(request))
+        return count
+
+
+class Model:
+    """The versions of one model: the numbered folders under `base` that its policy wants."""
+
+    def __init__(self, name, base, policy):
+        self.name, self.base, self.policy = name, pathlib.Path(base), policy
+        self.loaded, self.ended = {}, {}
+
+    def poll(self):
+        """Load what is new, then drop what is no longer wanted."""
+        folders = self.base.iterdir() if self.base.is_dir() else ()
+        found = sorted(int(f.name) for f in folders if f.name.isdigit())
+        kind = self.policy.WhichOneof("policy_choice")
+        if kind == "specific":
+            found = [
+                number for number in found if number in self.policy.specific.versions
+            ]
+        elif kind != "all":
+            found = found[-(self.policy.latest.num_versions or 1) :]
+        for number in set(found) - set(self.loaded):
+            try:
+                self.loaded = {**self.loaded, number: Version(self.base / str(number))}
+                self.ended.pop(number, None)
+            except Exception as error:  # perhaps half copied: the next poll tries again
+                self.ended[number] = str(error)
+        if any(number in self.loaded for number in found):
+            self.ended.update((number, "") for number in set(self.loaded) - set(found))
+            self.loaded = {n: one for n, one in self.loaded.items() if n in found}
+
+    def version(self, number=None):
+        loaded = self.loaded
+        if not loaded or (number is not None and number not in loaded):
+            what = f"Latest({self.name})"
+            what = what if number is None else f"Specific({self.name}, {number})"
+            refuse(f"Servable not found for request: {what}", "NOT_FOUND")
+        number = max(loaded) if number is None else number
+        return number, loaded[number]
+
+    def status(self, number=None):
+        answer = get_model_status_pb2.GetModelStatusResponse()
+        rows = [(n, State.AVAILABLE, "") for n in self.loaded]
+        rows += [(n, State.END, text) for n, text in self.ended.items()]
+        for n, state, text in sorted(rows, reverse=True):
+            if number in (None, n):
+                code = 2 if text else 0  # UNKNOWN or OK
+                status = {"error_code": code, "error_message": text}
+                answer.model_version_status.add(version=n, state=state, status=status)
+        if not answer.model_version_status:
+            what = "any versions" if number is None else f"version {number}"
+            refuse(f"Could not find {what} of model {self.name}", "NOT_FOUND")
+        return answer
+
+    def metadata(self, number=None):
+        number, version = self.version(number)
+        answer = get_model_metadata_pb2.GetModelMetadataResponse()
+        answer.model_spec.name, answer.model_spec.version.value = self.name, number
+        signatures = get_model_metadata_pb2.SignatureDefMap()
+        for key, one in version.declared.items():
+            signatures.signature_def[key].CopyFrom(one)
+        answer.metadata["signature_def"].Pack(signatures)
+        return answer
+
+
+def name_of(spec):
+    return spec.signature_name or "serving_default"
+
+
+def number_of(spec):
+    return spec.version.value if spec.HasField("version") else None
+
+
+def arrays_of(request):
+    return {key: tf.make_ndarray(tensor) for key, tensor in request.inputs.items()}
+
+
+class Predictor(
+    prediction_service_pb2_grpc.PredictionServiceServicer,
+    model_service_pb2_grpc.ModelServiceServicer,
+):
+    """The two gRPC services; each call that fails ends with the code of its refusal."""
+
+    def __init__(self, models):
+        self.models = models
+
+    def answer(self, request, context, work):
+        spec = request.model_spec
+        try:
+            model = self.models.get(spec.name) or Model(spec.name, "", None)
+            return work(model, number_of(spec))
+        except RefusedError as refusal:
+            text, code = refusal.args
+            context.abort(grpc.StatusCode[code], text)
+        except Exception as error:
+            context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"stand-in: {error}")
+
+    def Predict(self, request, context):  # noqa: N802 - the service names its methods
+        def work(model, number):
+            number, version = model.version(number)
+            signature = name_of(request.model_spec)
+            outputs = version.run(signature, arrays_of(request))
+            answer = predict_pb2.PredictResponse()
+            spec = answer.model_spec
+            spec.name, spec.version.value = model.name, number
+            spec.signature_name = signature
+            for key in request.output_filter or outputs:
+                answer.outputs[key].CopyFrom(tf.make_tensor_proto(outputs[key]))
+            return answer
+
+        return self.answer(request, context, work)
+
+    def GetModelMetadata(self, request, context):  # noqa: N802
+        return self.answer(request, context, Model.metadata)
+
+    def GetModelStatus(self, request, context):  # noqa: N802
+        return self.answer(request, context, Model.status)
+
+
+def leaves(value):
+    """Yield what a nested list holds."""
+    for item in value if isinstance(value, list) else ():
+        yield from leaves(item)
+    if not isinstance(value, list):
+        yield value
+
+
+def misfit(value, info, size):
+    """Say why a JSON value is no tensor of this type and size; None where it is one."""
+    kind = tf.as_dtype(info.dtype)
+    fits = str if kind == tf.string else (int, float) if kind.is_floating else int
+    items = list(leaves(value))
+    for item in items:
+        if not isinstance(item, fits) or isinstance(item, bool):
+            name = JSON_TYPE.get(type(item), "Number")
+            wanted = types_pb2.DataType.Name(info.dtype)[3:].lower()
+            text = f"JSON Value: {json.dumps(item)} Type: {name}"
+            return f"{text} is not of expected type: {wanted}"
+    if len(items) != size:
+        return f"Expecting tensor size: {size} but got: {len(items)}"
+    return None
+
+
+def array_of(value, info, where):
+    """Make an array of a JSON list of equal rows; refuse the first row that does not fit."""
+    kind = tf.as_dtype(info.dtype)
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind in ("if" if kind.is_floating else "i"):
+            return array.astype(kind.as_numpy_dtype)
+    except ValueError:
+        pass  # rows of different lengths; the loop names the first
+    size = len(list(leaves(value[0])))
+    for number, row in enumerate(value):
+        if text := misfit(row, info, size):
+            refuse(where.format(number) + text)
+    return np.asarray(value, kind.as_numpy_dtype)
+
+
+ROW = "Failed to process element: {} of 'instances' list. Error: INVALID_ARGUMENT: "
+
+
+def arrays_of_json(body, known):
+    """Return the inputs of a REST request, and whether they came as rows."""
+    rows = "instances" in body
+    if rows == ("inputs" in body):
+        refuse("Missing 'inputs' or 'instances' key")
+    value = body["instances" if rows else "inputs"]
+    if not isinstance(value[0] if rows and value else value, dict):
+        if len(known) > 1:
+            refuse("stand-in: several inputs need their names")
+        columns = {next(iter(known)): value}
+    elif rows:
+        for number, row in enumerate(value):
+            for key in set(row) - set(known):
+                where = ROW.format(f"{number} key: {key}")
+                refuse(f"{where}JSON object: does not have named input: {key}")
+            if set(row) != set(known):
+                refuse(f"stand-in: element {number} must have the keys {sorted(known)}")
+        columns = {key: [row[key] for row in value] for key in known}
+    else:
+        columns = value
+        for key in set(known) - set(value):
+            refuse(f"Missing named input: {key} in 'inputs' object.")
+    where = ROW if rows else ""
+    return {key: array_of(columns[key], known[key], where) for key in known}, rows
+
+
+def predict(model, number, body):
+    number, version = model.version(number)
+    signature = body.get("signature_name", "serving_default")
+    if signature not in version.model.signatures:
+        refuse(f'Serving signature name: "{signature}" not found in signature def')
+    known = version.declared[signature].inputs
+    arrays, rows = arrays_of_json(body, known)
+    outputs = {k: v.tolist() for k, v in version.run(signature, arrays).items()}
+    one = next(iter(outputs.values())) if len(outputs) == 1 else None
+    if not rows:
+        return {"outputs": one or outputs}
+    many = [
+        dict(zip(outputs, row, strict=True))
+        for row in zip(*outputs.values(), strict=True)
+    ]
+    return {"predictions": one or many}
+
+
+class Rest(BaseHTTPRequestHandler):
+    """The REST paths: status, metadata and predict, with or without a version."""
+
+    protocol_version, disable_nagle_algorithm = "HTTP/1.1", True
+
+    def answer(self):
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        found = PATHS[self.command].fullmatch(self.path)
+        if not found:
+            refuse(f"Malformed request: {self.command} {self.path}")
+        name, number, method = found.groups()
+        model = self.server.models.get(name) or Model(name, "", None)
+        number = int(number) if number else None
+        if method == "predict":
+            return predict(model, number, json.loads(body))
+        message = model.metadata(number) if method else model.status(number)
+        # Every field is shown, also an empty one, under the name that the .proto gives it.
+        shown = {"always_print_fields_with_no_presence": True}
+        return json_format.MessageToDict(
+            message, preserving_proto_field_name=True, **shown
+        )
+
+    def do_GET(self):
+        try:
+            code, answer = 200, self.answer()
+        except RefusedError as refusal:
+            text, code = refusal.args
+            code, answer = 404 if code == "NOT_FOUND" else 400, {"error": text}
+        except Exception as error:
+            code, answer = 400, {"error": f"stand-in: {error}"}
+        data = json.dumps(answer, indent=4).encode()
+        self.send_response(code)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    do_POST = do_GET  # noqa: N815
+
+    def log_message(self, *_):
+        """Say nothing of single requests."""
+
+
+class Servers:
+    """Both servers on free ports, or on those that were asked for, and the polling."""
+
+    def __init__(self, models, grpc_port=0, rest_port=0, poll=1.0):
+        self.models = models
+        for model in models.values():
+            model.poll()
+        predictor, self.ended = Predictor(models), threading.Event()
+        self.grpc = grpc.server(futures.ThreadPoolExecutor(8))
+        for service, name in (
+            (prediction_service_pb2_grpc, "PredictionService"),
+            (model_service_pb2_grpc, "ModelService"),
+        ):
+            getattr(service, f"add_{name}Servicer_to_server")(predictor, self.grpc)
+        self.grpc_port = self.grpc.add_insecure_port(f"127.0.0.1:{grpc_port}")
+        self.rest = ThreadingHTTPServer(("127.0.0.1", rest_port), Rest)
+        self.rest.models, self.rest_port = models, self.rest.server_port
+        self.grpc.start()
+        self.thread = threading.Thread(target=self.rest.serve_forever, daemon=True)
+        self.thread.start()
+        self.poll = poll
+
+    def run(self, parent):
+        """Poll for versions until `close`, or until the process `parent` is gone."""
+        while not self.ended.wait(self.poll) and parent in (0, os.getppid()):
+            for model in self.models.values():
+                model.poll()
+        self.close()
+
+    def close(self):
+        self.ended.set()
+        self.rest.shutdown()
+        self.rest.server_close()
+        self.grpc.stop(None).wait()
+
+
+def models_of(flags):
+    """Return the models that the flags, or the file they name, ask for."""
+    config = model_server_config_pb2.ModelServerConfig()
+    if flags.model_config_file:
+        text_format.Parse(pathlib.Path(flags.model_config_file).read_text(), config)
+    else:
+        one = {"name": flags.model_name, "base_path": flags.model_base_path}
+        config.model_config_list.config.add(**one)
+    return {
+        one.name: Model(one.name, one.base_path, one.model_version_policy)
+        for one in config.model_config_list.config
+    }
+
+
+if len(sys.argv) > 1:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--model_name", default="default")
+    parser.add_argument("--model_base_path", default="")
+    parser.add_argument("--model_config_file")
+    parser.add_argument("--port", type=int, default=8500)
+    parser.add_argument("--rest_api_port", type=int, default=8501)
+    parser.add_argument("--file_system_poll_wait_seconds", type=float, default=1)
+    parser.add_argument("--parent", type=int, default=0, help="end with this process")
+    flags = parser.parse_args()
+    servers = Servers(
+        models_of(flags),
+        flags.port,
+        flags.rest_api_port,
+        flags.file_system_poll_wait_seconds,
+    )
+    print(f"stand-in: gRPC {servers.grpc_port} REST {servers.rest_port}", flush=True)
+    servers.run(flags.parent)
+    sys.exit()
+
+
+# --8<-- [start:check]
+class Scale(tf.Module):
+    """Multiply rows of three numbers by the version, and add them up."""
+
+    def __init__(self, version):
+        super().__init__()
+        self.factor = tf.Variable([1.0, 2.0, 3.0]) * version
+
+    @tf.function(input_signature=[tf.TensorSpec((None, 3), tf.float32, name="x")])
+    def __call__(self, x):
+        return {"scaled": x * self.factor, "total": tf.reduce_sum(x * self.factor, 1)}
+
+
+def save(version):
+    """Write under another name first, so that no server reads half a version."""
+    model = Scale(version)
+    tf.saved_model.save(model, f"{base}/new", signatures=model.__call__)
+    os.rename(f"{base}/new", f"{base}/{version}")
+
+
+def ask_rest(path, body=None):
+    url = f"http://127.0.0.1:{servers.rest_port}/v1/models/scale{path}"
+    data = None if body is None else json.dumps(body).encode()
+    try:
+        with urllib.request.urlopen(url, data, timeout=30) as answer:
+            return json.load(answer)
+    except urllib.error.HTTPError as error:
+        return {"code": error.code, **json.load(error)}
+
+
+def ask_grpc(array):
+    request = predict_pb2.PredictRequest()
+    request.model_spec.name = "scale"
+    request.inputs["x"].CopyFrom(tf.make_tensor_proto(array))
+    address = f"127.0.0.1:{servers.grpc_port}"
+    with grpc.insecure_channel(address) as channel:
+        stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
+        try:
+            answer = stub.Predict(request, timeout=30)
+        except grpc.RpcError as error:
+            return {"code": error.code().name, "error": error.details()}
+    return {key: tf.make_ndarray(value) for key, value in answer.outputs.items()}
+
+
+x = np.random.default_rng(0).normal(size=(4, 3)).astype("float32")
+with tempfile.TemporaryDirectory() as base:
+    save(1)
+    policy = model_server_config_pb2.ModelConfig().model_version_policy
+    servers = Servers({"scale": Model("scale", base, policy)})
+    direct = tf.saved_model.load(f"{base}/1").signatures["serving_default"](x=x)
+    by_grpc = ask_grpc(x)
+    rows = ask_rest(":predict", {"instances": x.tolist()})["predictions"]
+    columns = ask_rest(":predict", {"inputs": {"x": x.tolist()}})["outputs"]
+    short = ask_grpc(x[:, :2]), ask_rest(":predict", {"instances": x[:, :2].tolist()})
+    save(2)
+    servers.models["scale"].poll()
+    doubled = ask_grpc(x)
+    old = ask_rest("/versions/1:predict", {"instances": x.tolist()})
+    states = ask_rest("")["model_version_status"]
+    servers.close()
+
+print("gRPC answers:", sorted(by_grpc), "first total:", f"{by_grpc['total'][0]:.4f}")
+print("REST answers:", sorted(columns), "first total:", f"{columns['total'][0]:.4f}")
+print("gRPC, two numbers:", short[0])
+print("REST, two numbers:", short[1])
+print("version 1, after version 2 came:", old)
+print("states:", {one["version"]: one["state"] for one in states})
+# --8<-- [end:check]
+
+same = {key: direct[key].numpy() for key in direct}
+claims = {
+    "grpc_equals_signature": all(np.array_equal(by_grpc[k], same[k]) for k in same),
+    "rest_rows_equal_signature": all(
+        np.array_equal(np.float32([row[k] for row in rows]), same[k]) for k in same
+    ),
+    "rest_columns_equal_signature": all(
+        np.array_equal(np.float32(columns[k]), same[k]) for k in same
+    ),
+    "wrong_shape_is_refused": short[0]["code"] == "INVALID_ARGUMENT"
+    and short[1]["code"] == 400,
+    "new_version_answers": np.array_equal(doubled["total"], same["total"] * 2),
+    "old_version_is_gone": old["code"] == 404,
+}
+measures = {"server": "stand-in"}

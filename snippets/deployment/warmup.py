@@ -1,0 +1,246 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = [
+#     "tensorflow==2.21.*",
+#     "keras==3.15.*",
+#     "tensorflow-serving-api==2.21.*",
+#     "grpcio",
+#     "scikit-learn",
+# ]
+#
+# [tool.guide]
+# devices = 0
+# processes = 3
+# seconds = 150
+# files = ["stand_in.py"]
+# ///
+"""Write warm-up requests, watch a server replay them, and compare the first request with and without."""
+
+import contextlib
+import os
+import pathlib
+import select
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+import grpc
+import keras
+import numpy as np
+import tensorflow as tf
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
+from tensorflow_serving.apis import (
+    get_model_status_pb2,
+    model_service_pb2_grpc,
+    predict_pb2,
+    prediction_log_pb2,
+    prediction_service_pb2_grpc,
+)
+
+# --8<-- [start:model]
+keras.utils.set_random_seed(0)
+digits = load_digits()
+images = (digits.images[..., None] / 16).astype("float32")
+x_train, x_test, y_train, y_test = train_test_split(
+    images, digits.target, test_size=0.2, random_state=0, stratify=digits.target
+)
+model = keras.Sequential(
+    [
+        keras.Input((8, 8, 1), name="image"),
+        keras.layers.Conv2D(16, 3, activation="relu"),
+        keras.layers.MaxPooling2D(),
+        keras.layers.Flatten(),
+        keras.layers.Dense(32, activation="relu"),
+        keras.layers.Dense(10, activation="softmax"),
+    ]
+)
+model.compile("adam", "sparse_categorical_crossentropy", metrics=["accuracy"])
+model.fit(x_train, y_train, batch_size=32, epochs=15, verbose=0)
+# --8<-- [end:model]
+
+
+# --8<-- [start:server]
+class ModelServer(contextlib.ExitStack):
+    """A server on free ports of this machine. It ends with the `with` block.
+
+    It is `tensorflow_model_server` where the machine has one, else stand_in.py.
+    """
+
+    def __init__(self, *flags):
+        super().__init__()
+        real = shutil.which("tensorflow_model_server")
+        self.name = "TensorFlow Serving" if real else "stand-in"
+        if real:
+            held = [socket.create_server(("127.0.0.1", 0)) for _ in range(2)]
+            ports = [one.getsockname()[1] for one in held]
+            for one in held:  # both were held until here, so they differ
+                one.close()
+            command = [real, f"--port={ports[0]}", f"--rest_api_port={ports[1]}"]
+        else:  # the stand-in takes free ports by itself and says which
+            file = pathlib.Path(__file__).with_name("stand_in.py")
+            command = [sys.executable, "-P", str(file), f"--parent={os.getpid()}"]
+            command += ["--port=0", "--rest_api_port=0"]
+        self.log = self.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
+        self.process = subprocess.Popen(
+            [*command, *flags], stdout=subprocess.PIPE, stderr=self.log
+        )
+        self.callback(self.end)
+        try:
+            ports = ports if real else self.announced()
+            self.grpc, self.rest = (f"127.0.0.1:{port}" for port in ports)
+            self.wait_for(ports)
+        except BaseException:
+            self.close()
+            raise
+
+    def announced(self):
+        """Wait for the line in which the stand-in names its ports."""
+        ready = select.select([self.process.stdout], [], [], 60)[0]
+        words = self.process.stdout.readline().decode().split() if ready else []
+        return (words[2], words[4]) if len(words) == 5 else self.fail()
+
+    def wait_for(self, ports, seconds=60):
+        """Wait until both ports take connections: a real server opens them last."""
+        until = time.monotonic() + seconds
+        while ports:
+            try:
+                socket.create_connection(("127.0.0.1", ports[0]), 1).close()
+                ports = ports[1:]
+            except OSError:
+                if self.process.poll() is not None or time.monotonic() > until:
+                    self.fail()
+                time.sleep(0.1)
+
+    def fail(self):
+        self.log.seek(0)
+        raise RuntimeError("no server:\n" + self.log.read().decode()[-2000:])
+
+    def end(self):
+        self.process.terminate()
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.process.stdout.close()
+
+
+# --8<-- [end:server]
+
+
+# --8<-- [start:write]
+def request_for(rows, name="image"):
+    """One request of so many rows."""
+    request = predict_pb2.PredictRequest()
+    request.model_spec.name = "digits"
+    request.model_spec.signature_name = "serving_default"
+    request.inputs[name].CopyFrom(tf.make_tensor_proto(x_test[:rows]))
+    return request
+
+
+def write_warmup(folder, requests):
+    """Put the requests where the server looks when it loads this version."""
+    file = folder / "assets.extra" / "tf_serving_warmup_requests"
+    file.parent.mkdir()
+    with tf.io.TFRecordWriter(str(file)) as writer:
+        for request in requests:
+            log = prediction_log_pb2.PredictionLog()
+            log.predict_log.request.CopyFrom(request)
+            writer.write(log.SerializeToString())
+    return file
+
+
+def read_warmup(file):
+    for record in tf.data.TFRecordDataset(str(file)):
+        log = prediction_log_pb2.PredictionLog.FromString(record.numpy())
+        yield log.predict_log.request
+
+
+work = tempfile.TemporaryDirectory()
+cold, warm = pathlib.Path(work.name, "cold"), pathlib.Path(work.name, "warm")
+model.export(cold / "1", verbose=False)
+model.export(warm / "1", verbose=False)
+BATCHES = [1, 8, 64]
+file = write_warmup(warm / "1", [request_for(rows) for rows in BATCHES])
+found = [tf.make_ndarray(one.inputs["image"]).shape for one in read_warmup(file)]
+print(file.relative_to(warm), found)
+# --8<-- [end:write]
+
+
+# --8<-- [start:measure]
+def first_and_usual(server, rows=64, repeats=30):
+    """Return the seconds of the first request, and the median of the next ones."""
+    with grpc.insecure_channel(server.grpc) as channel:
+        stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
+        request = request_for(rows)
+        nobody = predict_pb2.PredictRequest()
+        nobody.model_spec.name = "nobody"
+        with contextlib.suppress(grpc.RpcError):  # warms up the client and the channel
+            stub.Predict(nobody, timeout=30)
+        seconds = []
+        for _ in range(repeats + 1):
+            start = time.perf_counter()
+            stub.Predict(request, timeout=30)
+            seconds.append(time.perf_counter() - start)
+    return seconds[0], float(np.median(seconds[1:]))
+
+
+# --8<-- [end:measure]
+
+
+def states(server):
+    request = get_model_status_pb2.GetModelStatusRequest()
+    request.model_spec.name = "digits"
+    with grpc.insecure_channel(server.grpc) as channel:
+        stub = model_service_pb2_grpc.ModelServiceStub(channel)
+        answer = stub.GetModelStatus(request, timeout=30)
+    return {one.version: one for one in answer.model_version_status}
+
+
+with contextlib.ExitStack() as stack:
+    stack.callback(work.cleanup)
+    # --8<-- [start:run]
+    flags = ["--model_name=digits", "--file_system_poll_wait_seconds=1"]
+    first, usual = {}, {}
+    for name, base in {"without": cold, "with": warm}.items():
+        server = stack.enter_context(ModelServer(*flags, f"--model_base_path={base}"))
+        first[name], usual[name] = first_and_usual(server)
+        print(f"{server.name}, {name} warm-up: the first request takes", end=" ")
+        print(f"{first[name] / usual[name]:.1f} x the usual time")
+    # --8<-- [end:run]
+
+    # --8<-- [start:broken]
+    model.export(warm / "incoming", verbose=False)
+    write_warmup(warm / "incoming", [request_for(1, name="picture")])
+    os.rename(warm / "incoming", warm / "2")
+    until = time.monotonic() + 30
+    while 2 not in (known := states(server)) and time.monotonic() < until:
+        time.sleep(0.1)
+    time.sleep(2)  # time enough to become AVAILABLE, if it could
+    known = states(server)
+    AVAILABLE = get_model_status_pb2.ModelVersionStatus.AVAILABLE
+    for number, one in sorted(known.items()):
+        print(f"version {number} answers: {one.state == AVAILABLE}")
+    reason = known[2].status.error_message
+    print("version 2:", reason)
+    # --8<-- [end:broken]
+
+claims = {
+    "read_back_as_written": found == [(rows, 8, 8, 1) for rows in BATCHES],
+    "warmup_makes_the_first_request_faster": first["with"] < first["without"],
+    "first_request_without_is_slow": first["without"] > 3 * usual["without"],
+    "bad_warmup_keeps_the_version_out": known[2].state != AVAILABLE,
+    "old_version_goes_on": known[1].state == AVAILABLE,
+}
+measures = {
+    "server": server.name,
+    "requests": len(found),
+    "without_x": first["without"] / usual["without"],
+    "with_x": first["with"] / usual["with"],
+    "gain_x": first["without"] / first["with"],
+}
+errors = {"bad_warmup": f"version 2: {reason}"}

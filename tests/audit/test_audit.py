@@ -1,0 +1,132 @@
+"""The audit's own checks: licences and declared dependencies. What asks the network is left to `make audit`."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from hooks.errors import ROOT
+from tests.audit import __main__ as audit
+from tests.audit import dependencies, licences
+
+POLICY = licences.Policy(
+    frozenset({"MIT", "Apache-2.0", "BSD-3-Clause"}),
+    {"MIT License": "MIT", "BSD License": "BSD-3-Clause"},
+    {"silent": {"licence": "MIT", "where": "https://example.org"}},
+    {"tool": {"licence": "GPL-2.0-only", "why": "a command"}},
+)
+
+
+@pytest.mark.parametrize(
+    ("expression", "accepted"),
+    [
+        ("MIT", True),
+        ("GPL-3.0-only", False),
+        ("MIT AND GPL-3.0-only", False),
+        ("GPL-3.0-only OR MIT", True),
+        ("MIT OR GPL-3.0-only AND Apache-2.0", True),
+        ("(MIT OR GPL-3.0-only) AND GPL-3.0-only", False),
+        ("GPL-3.0-only AND (MIT OR Apache-2.0)", False),
+        ("Apache-2.0 WITH LLVM-exception", True),
+    ],
+)
+def test_an_expression_is_met_with_allowed_licences(expression: str, accepted: bool) -> None:
+    assert licences.accepts(expression, POLICY.allowed) is accepted
+
+
+@pytest.mark.parametrize("text", ["", "MIT AND", "(MIT", "MIT MIT", "MIT / BSD", "MIT)"])
+def test_what_is_no_expression_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r".*"):
+        licences.accepts(text, POLICY.allowed)
+
+
+@pytest.mark.parametrize(
+    ("name", "stated", "said"),
+    [
+        ("good", "MIT License & BSD License", ""),
+        ("silent", "", ""),
+        ("tool", "GPL-2.0-only", ""),
+        ("tool", "GPL-3.0-only", "tool is under GPL-3.0-only: not allowed"),
+        ("other", "GPL-2.0-only", "other is under GPL-2.0-only: not allowed"),
+        ("quiet", "", "quiet states no licence"),
+        ("absent", None, "absent is not installed"),
+        ("odd", "Do what you want!", "odd states the licence 'Do what you want!', which is unknown"),
+    ],
+)
+def test_a_licence_that_is_unknown_or_not_allowed_is_named(name: str, stated: str | None, said: str) -> None:
+    found = licences.problems({name: stated} if stated is not None else {}, [name], POLICY, source="uv.lock")
+    assert [line.partition(": ")[2].startswith(said) for line in found] == ([True] if said else [])
+
+
+def test_npm_packages_are_read_from_their_lock(tmp_path: Path) -> None:
+    packages = {"": {"license": "X"}, "node_modules/a": {"license": "MIT"}, "node_modules/a/node_modules/@b/c": {}}
+    (tmp_path / "package-lock.json").write_text(json.dumps({"packages": packages}))
+    assert licences.npm(tmp_path / "package-lock.json") == {"a": "MIT", "@b/c": ""}
+
+
+def test_every_installed_package_of_the_lock_has_an_allowed_licence() -> None:
+    stated = licences.installed()
+    names = [name for name in licences.locked(ROOT / "uv.lock") if name in stated]
+    assert len(names) > 100
+    assert licences.problems(stated, names, licences.Policy.load(audit.POLICY), source="uv.lock") == []
+
+
+@pytest.mark.parametrize("folder", audit.NPM)
+def test_every_npm_package_has_an_allowed_licence(folder: str) -> None:
+    stated = licences.npm(ROOT / folder / "package-lock.json")
+    assert stated
+    assert licences.problems(stated, stated, licences.Policy.load(audit.POLICY), source=folder) == []
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project whose site needs Jinja and whose tests need pytest."""
+    (tmp_path / "hooks").mkdir()
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "hooks" / "site.py").write_text("import jinja2\nfrom hooks import other\n")
+    (tmp_path / "hooks" / "other.py").write_text("def f():\n    import pytest\n")
+    (tmp_path / "tests" / "test_one.py").write_text(
+        "import os\nimport pytest\nimport helper\nfrom google.protobuf import x"
+    )
+    (tmp_path / "tests" / "helper.py").write_text("")
+    declare(tmp_path, ["jinja2"], ["pytest", "protobuf"])
+    return tmp_path
+
+
+def declare(project: Path, site: list[str], run: list[str]) -> None:
+    text = f"[project]\ndependencies = {json.dumps(site)}\n[dependency-groups]\nrun = {json.dumps(run)}\n"
+    (project / "pyproject.toml").write_text(text)
+
+
+def test_what_is_declared_and_imported_is_well(project: Path) -> None:
+    assert dependencies.problems(project, {}) == []
+
+
+def test_a_missing_dependency_is_named(project: Path) -> None:
+    declare(project, ["jinja2"], ["protobuf"])
+    assert dependencies.problems(project, {}) == [
+        "hooks/other.py:2: imports pytest (pytest), which no group declares",
+        "tests/test_one.py:2: imports pytest (pytest), which no group declares",
+    ]
+
+
+def test_what_the_site_imports_at_once_must_be_the_sites(project: Path) -> None:
+    (project / "hooks" / "other.py").write_text("import pytest\n")
+    [found] = dependencies.problems(project, {})
+    assert found == "hooks/other.py:1: imports pytest (pytest), which `dependencies` lacks"
+
+
+def test_an_unused_dependency_is_named_unless_a_reason_is_given(project: Path) -> None:
+    declare(project, ["jinja2", "mkdocs-material"], ["pytest", "protobuf"])
+    assert dependencies.problems(project, {}) == ["pyproject.toml: mkdocs-material is declared, but nothing imports it"]
+    assert dependencies.problems(project, {"mkdocs-material": "the theme"}) == []
+    [found] = dependencies.problems(project, {"mkdocs-material": "the theme", "gone": "x"})
+    assert "gone stands under `not-imported`" in found
+
+
+def test_the_project_declares_what_it_imports_and_nothing_else() -> None:
+    reasons = tomllib.loads(audit.POLICY.read_text("utf8"))["not-imported"]
+    assert dependencies.problems(ROOT, reasons) == []

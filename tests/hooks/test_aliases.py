@@ -1,0 +1,40 @@
+"""Other names of pages for search: checked, owned by one page, and put into the index."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from hooks import aliases
+from hooks.errors import GuideError
+
+SOURCE = "---\ndescription: A page.\nsearch:\n  aliases: [MWMS, multi worker]\n---\n# A page\n"
+
+
+@pytest.mark.parametrize("name", ["Multi worker", "multi-worker", "multi_worker", "MultiWorker", "`MultiWorker`"])
+def test_spelling_does_not_matter(name: str) -> None:
+    assert aliases.spelt(name) == "multiworker"
+
+
+def test_a_page_keeps_its_aliases() -> None:
+    owners: dict[str, str] = {}
+    assert aliases.checked(["MWMS", "multi worker"], "docs/a.md", SOURCE, owners) == ["MWMS", "multi worker"]
+    assert owners == {"mwms": "docs/a.md", "multiworker": "docs/a.md"}
+
+
+def test_an_alias_belongs_to_one_page() -> None:
+    with pytest.raises(GuideError, match=r"docs/b.md:4: the alias 'multi worker' .* also belongs to docs/a.md"):
+        aliases.checked(["multi worker"], "docs/b.md", SOURCE, {"multiworker": "docs/a.md"})
+
+
+@pytest.mark.parametrize("wrong", ["MWMS", [1], [""], ["--"], {"a": "b"}, None])
+def test_aliases_are_names(wrong: object) -> None:
+    with pytest.raises(GuideError, match=r"docs/a.md:4: the aliases for search are no list of names"):
+        aliases.checked(wrong, "docs/a.md", SOURCE, {})
+
+
+def test_they_go_to_the_entry_of_the_page_alone() -> None:
+    index = json.dumps({"config": {}, "docs": [{"location": "a/"}, {"location": "a/#part"}, {"location": "b/"}]})
+    docs = json.loads(aliases.add(index, {"a/": ["MWMS"]}))["docs"]
+    assert docs == [{"location": "a/", "aliases": ["MWMS"]}, {"location": "a/#part"}, {"location": "b/"}]

@@ -1,0 +1,73 @@
+"""Questions gathered from pages: where they stand, what explains them, and links that hold elsewhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hooks import bank
+from tests.hooks import house
+from tests.hooks.house import MANY, PATH, QUIZ
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TAUGHT = f"""\
+<h2 id="before">Before<a class="headerlink" href="#before" title="x">&para;</a></h2>
+<h2 id="mirrored">What <code>scope</code> does<a class="headerlink" href="#mirrored" title="x">&para;</a></h2>
+<p title="from {PATH}, CPU">4</p>
+<h2 id="questions">Questions</h2>
+"""
+
+
+@pytest.fixture
+def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> bank.PageHtml:
+    house.build(tmp_path / "snippets", monkeypatch)
+    html, used = house.render(QUIZ + "\n" + MANY)
+    return bank.PageHtml("strategies/page/", "A page", "Strategies", TAUGHT + html, used.questions)
+
+
+def test_every_question_is_found_with_its_html(page: bank.PageHtml) -> None:
+    found = bank.gather([bank.PageHtml("", "Home", "Home", "<h1>Home</h1>", []), page])
+    assert [one.question.id for one in found] == ["weights", "many"]
+    assert [one.url for one in found] == ["strategies/page/#quiz-weights", "strategies/page/#quiz-many"]
+    assert all(one.html.startswith("<fieldset") and one.html.endswith("</fieldset>") for one in found)
+    assert "Which are true?" in found[1].html
+    assert "Which are true?" not in found[0].html
+
+
+def test_it_is_explained_where_its_program_is_first_used(page: bank.PageHtml) -> None:
+    one = bank.gather([page])[0]
+    assert (one.anchor, one.heading) == ("mirrored", "What scope does")
+    assert one.again == "strategies/page/#mirrored"
+
+
+def test_without_a_section_the_whole_page_explains_it(page: bank.PageHtml) -> None:
+    before = page.html.replace(f"from {PATH}", "from elsewhere")
+    one = bank.gather([bank.PageHtml(page.url, page.title, page.section, before, page.questions)])[0]
+    assert (one.anchor, one.heading) == ("", "")
+    assert one.again == "strategies/page/"
+
+
+@pytest.mark.parametrize(
+    ("link", "moved"),
+    [
+        ("#here", "../strategies/page/#here"),
+        ("../other/#there", "../strategies/other/#there"),
+        ("../../glossary/", "../glossary/"),
+        ("../../programs/a.py", "../programs/a.py"),
+        ("https://example.org/a?b=1&amp;c#d", "https://example.org/a?b=1&amp;c#d"),
+    ],
+)
+def test_links_hold_on_another_page(link: str, moved: str) -> None:
+    html = bank.rebase(f'<a href="{link}">x</a>', "strategies/page/", onto="self-check/")
+    assert html == f'<a href="{moved}">x</a>'
+
+
+def test_links_become_absolute() -> None:
+    html = bank.rebase('<img src="../a.svg"><a href="#b">x</a>', "strategies/page/", site="https://example.org/guide/")
+    assert html == (
+        '<img src="https://example.org/guide/strategies/a.svg">'
+        '<a href="https://example.org/guide/strategies/page/#b">x</a>'
+    )

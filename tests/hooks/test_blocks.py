@@ -1,0 +1,189 @@
+"""Every block of a page is found, wherever it stands; what would hide one is an error with its line."""
+
+from __future__ import annotations
+
+import hashlib
+
+import markdown
+import pytest
+
+from hooks import leftovers, origins
+from hooks.blocks import Block, blocks_of, is_python, uses_tensorflow
+from hooks.errors import GuideError
+from hooks.fences import check_slashes, fences
+
+EXTENSIONS = [
+    "admonition", "attr_list", "md_in_html", "footnotes", "tables", "pymdownx.details", "pymdownx.blocks.details",
+    "pymdownx.blocks.tab", "pymdownx.highlight", "pymdownx.superfences", "pymdownx.tabbed",
+]  # fmt: skip
+CONFIGS = {"pymdownx.highlight": {"pygments_lang_class": True}, "pymdownx.tabbed": {"alternate_style": True}}
+
+
+def found(source: str) -> list[Block]:
+    html = markdown.markdown(source, extensions=EXTENSIONS, extension_configs=CONFIGS)
+    return blocks_of(html=html, source=source, file="docs/page.md")
+
+
+def error(source: str) -> GuideError:
+    with pytest.raises(GuideError) as raised:
+        found(source)
+    return raised.value
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "```python\nx = 1\n```",
+        "~~~python\nx = 1\n~~~",
+        "`````python\nx = 1\n`````",
+        "``` python\nx = 1\n```",
+        "``` { .python .annotate #here }\nx = 1\n```",
+        '```python {#here data-x="y"}\nx = 1\n```',
+        '```python title="a notest b"\nx = 1\n```',
+        "```.python\nx = 1\n```",
+        "!!! note\n\n    ```python\n    x = 1\n    ```",
+        '??? note "notest"\n\n    ```python\n    x = 1\n    ```',
+        '=== "A"\n\n    ```python\n    x = 1\n    ```',
+        "/// details | More\n\n```python\nx = 1\n```\n///",
+        "/// tab | A\n\n```python\nx = 1\n```\n///",
+        "- item\n\n    ```python\n    x = 1\n    ```",
+        "1. item\n\n    - deeper\n\n        ```python\n        x = 1\n        ```",
+        "> ```python\n> x = 1\n> ```",
+        "!!! note\n\n    - item\n\n        ```python\n        x = 1\n        ```",
+        "<div markdown>\n\n```python\nx = 1\n```\n\n</div>",
+    ],
+)
+def test_found_wherever_it_stands(source: str) -> None:
+    (block,) = found(source)
+    assert block.code.strip() == "x = 1"
+    assert block.language == "python"
+    assert source.split("\n")[block.line - 1].lstrip(" >").startswith(("```", "~~~"))
+
+
+def test_what_a_block_says() -> None:
+    source = '# T\n\n```js {#here data-run="no" data-why="needs a browser" data-schema="x"}\nlet a\n```\n'
+    (block,) = found(source)
+    assert (block.line, block.end, block.id, block.run, block.why) == (3, 5, "here", "no", "needs a browser")
+    assert block.attributes == {"data-schema": "x"}
+    assert block.name == "js[line 3]"
+    assert block.sha256 == hashlib.sha256(b"let a\n").hexdigest()
+
+
+def test_a_section_of_a_program() -> None:
+    source = '```python\n--8<-- "demo/plain.py:total"\n```\n'
+    html = markdown.markdown("```python\ntotal = 6\n```", extensions=EXTENSIONS, extension_configs=CONFIGS)
+    (block,) = blocks_of(html=html, source=source, file="docs/page.md")
+    assert (block.origin, block.program, block.section) == ("demo/plain.py:total", "demo/plain.py", "total")
+    assert block.name == "plain.py:total[line 1]"
+
+
+@pytest.mark.parametrize(
+    ("source", "line", "cause"),
+    [
+        ("```\nx\n```", 1, "names no language"),
+        ("a\n\n```klingon\nx\n```", 3, "nothing checks the language 'klingon'"),
+        ("```py\nx = 1\n```", 1, "nothing checks the language 'py'"),
+        ("```mermaid\ngraph\n```", 1, "nothing checks the language 'mermaid'"),
+        ("```python notest\nx = 1\n```", 1, "a word that means nothing: 'notest'"),
+        ("```python {continuation}\nx = 1\n```", 1, "a word that means nothing"),
+        ("```python {#id\nx = 1\n```", 1, "cannot be read"),
+        ("```python\nx = 1\n", 1, "never closed"),
+        ("- a\n\n    ```python\n    x = 1\n\nb\n", 3, "never closed"),
+        ("```text\na\n\n```python\nx = 1\n```", 1, "never closed"),
+        ("text\n\n    x = 1\n", 3, "not in a fence"),
+        ("<pre><code>x = 1</code></pre>", 1, "not in a fence"),
+        ("<!--\n```python\nx = 1\n```\n-->", 2, "does not appear"),
+        ("```text\nimport os\n```", 1, "is Python code"),
+        ('```python {data-run="no"}\nx = 1\n```', 1, "without a reason"),
+        ('```python {data-why="x"}\nx = 1\n```', 1, "data-why without data-run"),
+        ('```python {data-run="maybe" data-why="x"}\nx = 1\n```', 1, "means nothing"),
+        ('```json {data-run="no" data-why="x"}\n{}\n```', 1, "is never run"),
+    ],
+)
+def test_nothing_is_left_out_in_silence(source: str, line: int, cause: str) -> None:
+    raised = error(source)
+    assert (raised.file, raised.line) == ("docs/page.md", line)
+    assert cause in raised.cause
+
+
+def test_what_is_drawn_from_records_is_no_block() -> None:
+    html = '<div class="guide-output highlight"><pre><code>6\n</code></pre></div>'
+    assert blocks_of(html=html, source="/// output | a.py:b\n///\n", file="docs/page.md") == []
+
+
+def test_lines_count_front_matter() -> None:
+    (fence,) = fences("---\ntitle: ```python\n---\n\n```python\nx = 1\n```\n", "docs/page.md")
+    assert (fence.line, fence.end) == (5, 7)
+
+
+def test_shorter_fences_may_stand_inside_longer_ones() -> None:
+    (fence,) = fences("````markdown\n```python\nx = 1\n```\n````\n", "docs/page.md")
+    assert fence.language == "markdown"
+
+
+@pytest.mark.parametrize(("text", "line"), [("/// note | a\n", 1), ("a\n\n///\n", 3), ("//// a | b\n///\n", 2)])
+def test_slashes_must_close(text: str, line: int) -> None:
+    with pytest.raises(GuideError) as raised:
+        check_slashes(text, "docs/page.md")
+    assert raised.value.line == line
+
+
+@pytest.mark.parametrize(
+    ("html", "source", "line"),
+    [
+        ("<p><code>python notest\nx = 1\n</code></p>", "a\n\n```python notest\nx = 1\n```", 3),
+        ("<p>```python</p>", "a\n```python", 2),
+        ("<p>/// detials | More</p>", "/// detials | More", 1),
+        ("<p>{{ a.py:b }}</p>", "a\n\n{{ a.py:b }}", 3),
+        ("<p>Six. {claim: a.py:b}</p>", "Six. {claim: a.py:b}", 1),
+        ('<p>!!! note "x</p>', 'a\n\n!!! note "x', 3),
+        ("<p>Word {#anchor}</p>", "Word {#anchor}", 1),
+        ("<p>A note.[^1]</p>", "A note.[^1]", 1),
+    ],
+)
+def test_leftovers(html: str, source: str, line: int) -> None:
+    with pytest.raises(GuideError) as raised:
+        leftovers.check(html, source, "docs/page.md")
+    assert raised.value.line == line
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<p>Write <code># --8&lt;-- [start:name]</code> and <code>{{ a.py:b }}</code>.</p>",
+        "<pre><code>```python\n</code></pre>",
+        "<p>A wrapped <code>span of\ncode</code>.</p>",
+        "<p>f(x) = {a, b}</p>",
+    ],
+)
+def test_no_leftovers(html: str) -> None:
+    leftovers.check(html, "", "docs/page.md")
+
+
+@pytest.mark.parametrize(
+    ("source", "line"),
+    [
+        ('```python\n--8<-- "no/such.py:x"\n```', 2),
+        ('a\n\n--8<-- "no/such.py:x"\n', 3),
+        ('```python\nx = 1\n--8<-- "no/such.py:x"\n```', 3),
+        ('```python\n--8<-- "no/such.py:1:2"\n```', 2),
+        ("```python\n--8<--\nno/such.py\n--8<--\n```", 2),
+    ],
+)
+def test_snippets_that_lead_nowhere(source: str, line: int) -> None:
+    with pytest.raises(GuideError) as raised:
+        origins.check(source, "docs/page.md")
+    assert raised.value.line == line
+
+
+def test_python_in_disguise() -> None:
+    assert is_python("import os")
+    assert is_python("x = 1")
+    assert not is_python("3")
+    assert not is_python("replicas: 4")
+
+
+def test_which_blocks_want_devices() -> None:
+    assert uses_tensorflow("import os\nimport tensorflow as tf")
+    assert uses_tensorflow("from keras import layers")
+    assert not uses_tensorflow("print('import tensorflow')")

@@ -1,0 +1,177 @@
+"""Comparing a run with its record: what may differ, and that everything else is noticed."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from hooks import compare, records
+
+BASE = records.Record("a/b.py", "0" * 64, "cpu", "2 cores", {}, "2026-11-20", 1.0)
+
+
+def found(tolerance: float = 1e-3, **parts: tuple[Any, Any]) -> list[str]:
+    old = dataclasses.replace(BASE, **{name: pair[0] for name, pair in parts.items()})
+    new = dataclasses.replace(BASE, **{name: pair[1] for name, pair in parts.items()})
+    return compare.differences(old, new, tolerance)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("plain text", "plain text"),
+        ("loss 0.6931", "loss 0.6932"),
+        ("loss 1e-07", "loss -3e-07"),
+        ("loss 1", "loss 0.9999"),
+        ("loss nan", "loss nan"),
+        ("step 12.3 ms", "step 4.1 ms"),
+        ("step   12.3 ms", "step 104.1 ms"),
+        ("step 12.3ms", "step 4ms"),
+        ("took 3 s", "took 12 s"),
+        ("speed-up 1.9x", "speed-up 2.31x"),
+        ("speed-up 1.9 ×", "speed-up 2.3 ×"),  # noqa: RUF001
+        ("rate 1,234 images/s", "rate 987 images/s"),
+        ("rate 10/s", "rate 12/s"),
+        ("wait 5 µs", "wait 9 µs"),
+        ("[0.1, 0.2]", "[0.10001, 0.2]"),
+        ("12,345.6 bytes", "12,345.7 bytes"),
+    ],
+)
+def test_output_that_agrees(old: str, new: str) -> None:
+    assert found(output=({"s": old}, {"s": new})) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("plain text", "plain  text"),
+        ("True", "False"),
+        ("replicas 4", "replicas 5"),
+        ("loss 0.6931", "loss 0.7931"),
+        ("loss 0.6931", "loss nan"),
+        ("loss 1.5", "loss -1.5"),
+        ("1,000 rows", "1,001 rows"),
+        ("step 12.3 ms", "step 12.3 s"),
+        ("step 12.3 ms", "step fast"),
+        ("step 12.3 ms", "step 12.3"),
+        ("3 x 4", "3 x 5"),
+        ("3x4", "3x5"),
+        ("version 2.21.0", "version 2.21.1"),
+        ("GPU:0", "GPU:1"),
+        ("conv2d_1", "conv2d_2"),
+        ("one\ntwo", "one"),
+        ("one\ntwo\n", "one\ntwo"),
+    ],
+)
+def test_output_that_differs(old: str, new: str) -> None:
+    assert len(found(output=({"s": old}, {"s": new}))) == 1
+
+
+def test_a_difference_names_section_and_line() -> None:
+    [sentence] = found(output=({"fit": "a\nb 1\n"}, {"fit": "a\nb 2\n"}))
+    assert sentence == "output of section 'fit', line 2: it printed 'b 2', the record says 'b 1'"
+    assert "outside all sections" in found(output=({"": "a"}, {"": "b"}))[0]
+
+
+def test_output_of_a_section_may_not_come_or_go() -> None:
+    assert "nothing was printed" in found(output=({"fit": "a"}, {}))[0]
+    assert "the record has none" in found(output=({}, {"fit": "a"}))[0]
+
+
+def test_the_tolerance_counts() -> None:
+    pair = ({"s": "loss 1.0"}, {"s": "loss 1.05"})
+    assert found(output=pair)
+    assert not found(0.1, output=pair)
+
+
+def test_claims_and_errors_are_equal_or_reported() -> None:
+    assert found(claims=({"a": True}, {"a": False})) == ["claim 'a' is False, the record says True"]
+    assert found(claims=({"a": True}, {})) == ["claim 'a' is missing, the record has it"]
+    assert found(claims=({}, {"a": True})) == ["claim 'a' is new, the record lacks it"]
+    assert found(errors=({"e": "ValueError: 16 rows"}, {"e": "ValueError: 17 rows"}))
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "differs"),
+    [
+        ("loss", 0.5, 0.50001, False),
+        ("loss", 0.5, 0.6, True),
+        ("rows", 16, 17, True),
+        ("rows", 16, 16.0, True),
+        ("word", "a", "b", True),
+        ("step_ms", 1.0, 9.0, False),
+        ("total_s", 1.0, 9.0, False),
+        ("total_s", 1.0, "9", True),
+        ("speedup_x", 1.0, 9.0, False),
+        ("images_per_s", 1, 9, False),
+        ("loss_sum", 1.0, 9.0, True),
+    ],
+)
+def test_measures(name: str, old: object, new: object, differs: bool) -> None:
+    assert bool(found(measures=({name: old}, {name: new}))) is differs
+
+
+def table(*rows: list[Any], columns: tuple[str, ...] = ("what", "loss", "step [ms]")) -> dict[str, Any]:
+    return {"t": {"columns": list(columns), "rows": list(rows)}}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "differs"),
+    [
+        (["a", 0.5, 12.0], ["a", 0.50001, 99.0], False),
+        (["a", 0.5, 12.0], ["b", 0.5, 12.0], True),
+        (["a", 0.5, 12.0], ["a", 0.6, 12.0], True),
+        (["a", 0.5, 12.0], ["a", 0.5, "fast"], True),
+        (["a", True, 12.0], ["a", False, 12.0], True),
+        (["a", True, 12.0], ["a", 1, 12.0], True),
+        ([{"text": "a", "note": "n"}, 1, 1], [{"text": "a", "note": "m"}, 1, 1], True),
+        ([{"text": "a"}, 1, 1], ["a", 1, 1], True),
+    ],
+)
+def test_tables(old: list[Any], new: list[Any], differs: bool) -> None:
+    assert bool(found(tables=(table(old), table(new)))) is differs
+
+
+def test_the_shape_of_a_table_counts() -> None:
+    assert found(tables=(table(["a", 1, 1]), table(["a", 1, 1], ["b", 1, 1])))
+    assert found(tables=(table(["a"], columns=("x",)), table(["a"], columns=("y",))))
+
+
+LINES = {"kind": "lines", "title": "t", "x": [1, 2], "series": {"a": [100.0, 0.0], "b": [1.0, 2.0]}}
+
+
+@pytest.mark.parametrize(
+    ("change", "differs"),
+    [
+        ({}, False),
+        ({"series": {"a": [100.01, 1e-5], "b": [1.0, 2.0]}}, False),
+        ({"series": {"a": [110.0, 0.0], "b": [1.0, 2.0]}}, True),
+        ({"series": {"a": [100.0, 0.0], "c": [1.0, 2.0]}}, True),
+        ({"x": [1, 2, 3]}, True),
+        ({"title": "u"}, True),
+        ({"kind": "bars"}, True),
+        ({"yscale": "log"}, True),
+    ],
+)
+def test_figures(change: dict[str, Any], differs: bool) -> None:
+    assert bool(found(figures=({"f": LINES}, {"f": {**LINES, **change}}))) is differs
+
+
+def test_numbers_of_a_timing_figure_are_free_but_not_its_shape() -> None:
+    timed = {**LINES, "timing": True}
+    assert not found(figures=({"f": timed}, {"f": {**timed, "series": {"a": [7.0, 7.0], "b": [7.0, 7.0]}}}))
+    assert found(figures=({"f": timed}, {"f": {**timed, "series": {"a": [7.0], "b": [7.0]}}}))
+
+
+def test_a_timeline_is_free_but_for_lanes_and_groups() -> None:
+    def timeline(*spans: tuple[int, float, str]) -> dict[str, Any]:
+        listed = [{"lane": lane, "start": start, "end": start + 1, "group": group} for lane, start, group in spans]
+        return {"f": {"kind": "timeline", "lanes": ["a", "b"], "spans": listed}}
+
+    assert not found(
+        figures=(timeline((0, 0.0, "f"), (1, 1.0, "f")), timeline((1, 5.0, "f"), (0, 2.0, "f"), (0, 9.0, "f")))
+    )
+    assert found(figures=(timeline((0, 0.0, "f"), (1, 1.0, "f")), timeline((0, 0.0, "f"))))
+    assert found(figures=(timeline((0, 0.0, "f")), timeline((0, 0.0, "g"))))

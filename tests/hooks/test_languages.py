@@ -1,0 +1,127 @@
+"""Each language is checked by what can really read it."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hooks import languages
+from hooks.blocks import Block
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def block(language: str, code: str, *, run: str = "", **attributes: str) -> Block:
+    named = {f"data-{key}": value for key, value in attributes.items()}
+    return Block("docs/page.md", 7, 9, language, code, run=run, why="x" if run else "", attributes=named)
+
+
+GOOD = [
+    ("bash", "test -n a\n"),
+    ("console", "$ ls \\\n> -l\nfile\n$ echo a\n"),
+    ("diff", "--- a\n+++ b\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n"),
+    ("diff", "- old\n+ new\n"),
+    ("dockerfile", 'ARG V=1\nFROM tensorflow/serving:${V} AS base\nCOPY a \\\n  b\nCMD ["x"]\n'),
+    ("html", "<!doctype html><html lang=en><head><title>a</title></head><body><p>b</p></body></html>\n"),
+    ("html", "<p>a <b>b</b></p>\n"),
+    ("ini", "[a]\nb = 1\n"),
+    ("js", "import fs from 'node:fs';\nconst x = await 1;\nif (x !== 1) throw new Error();\n"),
+    ("json", '{"a": [1, 2]}\n'),
+    ("markdown", "```python\nx\n```\n\n/// note | a\n///\n"),
+    ("text", "words\n"),
+    ("toml", "a = 1\n"),
+    ("yaml", "a: 1\n---\nb: 2\n"),
+]
+BAD = [
+    ("bash", "if then\n", "exit status"),
+    ("bash", "false\n", "exit status 1"),
+    ("bash", "false | true\n", "exit status 1"),
+    ("bash", "echo $UNSET_VARIABLE_X\n", "unbound"),
+    ("console", "ls\n", "commands after"),
+    ("console", "$ if then\n", "exit status"),
+    ("diff", "--- a\n+++ b\n@@ -1,2 +1,2 @@\n a\n-b\n", "does not have the lines"),
+    ("diff", "hello\n", "is no line of a diff"),
+    ("dockerfile", "FORM a\n", "FORM is no instruction"),
+    ("dockerfile", "RUN a\nFROM b\n", "begins with FROM"),
+    ("html", "<p>a</b>\n", "not valid HTML"),
+    ("html", "<!doctype html><title>a", "not valid HTML"),
+    ("ini", "a = 1\n", "no section"),
+    ("js", "let = ;\n", "SyntaxError"),
+    ("js", "throw new Error('boom')\n", "boom"),
+    ("json", "{'a': 1}\n", "property name"),
+    ("markdown", "```python\nx\n", "never closed"),
+    ("markdown", "/// note | a\n", "never closed"),
+    ("python", "x = (\n", "never closed"),
+    ("toml", "a = \n", "Invalid"),
+    ("yaml", "a: [1\n", "expected"),
+    ("yaml", "a: 1\na: 2\n", "stands twice"),
+]
+
+
+@pytest.mark.parametrize(("language", "code"), GOOD)
+def test_holds(language: str, code: str, tmp_path: Path) -> None:
+    languages.check(block(language, code), root=tmp_path)
+
+
+@pytest.mark.parametrize(("language", "code", "says"), BAD)
+def test_does_not_hold(language: str, code: str, says: str, tmp_path: Path) -> None:
+    with pytest.raises(languages.CheckError) as raised:
+        languages.check(block(language, code), root=tmp_path)
+    where = "docs/page.md:8" if language == "markdown" else "docs/page.md:7"  # Markdown's own line is known
+    assert str(raised.value).startswith(f"{where}: this {language} block does not hold: ")
+    assert says in str(raised.value)
+
+
+def test_every_language_has_a_good_and_a_bad_block() -> None:
+    good, bad = ({language for language, *_ in table} for table in (GOOD, BAD))
+    elsewhere = {"python", "sh", "textproto"}  # the runner's, the same as bash, and the test below
+    assert good | elsewhere == set(languages.LANGUAGES)
+    assert bad | elsewhere | {"text"} == set(languages.LANGUAGES)
+
+
+def test_shell_runs_in_a_copy(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("here")
+    languages.check(block("sh", "grep here file && echo gone > file && rm file"), root=tmp_path)
+    assert (tmp_path / "file").read_text() == "here"
+
+
+def test_what_does_not_run_is_still_read(tmp_path: Path) -> None:
+    languages.check(block("sh", "false", run="no"), root=tmp_path)
+    languages.check(block("js", "throw 1", run="no"), root=tmp_path)
+    languages.check(block("python", "import no_such_module", run="no"), root=tmp_path)
+    with pytest.raises(languages.CheckError):
+        languages.check(block("sh", "if then", run="no"), root=tmp_path)
+
+
+def test_a_time_limit_ends_it_with_its_children(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(languages, "SECONDS", 1)
+    start = time.monotonic()
+    with pytest.raises(languages.CheckError, match="still ran after 1 s"):
+        languages.check(block("sh", "sleep 60 & sleep 60"), root=tmp_path)
+    assert time.monotonic() - start < 20
+
+
+def test_schema(tmp_path: Path) -> None:
+    (tmp_path / "tests/schemas").mkdir(parents=True)
+    (tmp_path / "tests/schemas/one.json").write_text('{"type": "object", "required": ["a"]}')
+    for language, good, bad in (("json", '{"a": 1}', "{}"), ("yaml", "a: 1", "b: 1"), ("toml", "a = 1", "b = 1")):
+        languages.check(block(language, good, schema="one"), root=tmp_path)
+        with pytest.raises(languages.CheckError, match="'a' is a required property"):
+            languages.check(block(language, bad, schema="one"), root=tmp_path)
+    with pytest.raises(languages.CheckError, match=r"there is no schema tests/schemas/two\.json"):
+        languages.check(block("json", "{}", schema="two"), root=tmp_path)
+
+
+def test_protobuf_text_is_read_as_its_message(tmp_path: Path) -> None:
+    good = 'model_config_list { config { name: "m" base_path: "/models/m" model_platform: "tensorflow" } }'
+    languages.check(block("textproto", good, message="tensorflow.serving.ModelServerConfig"), root=tmp_path)
+    wrong = block("textproto", "model_config_list { confg { } }", message="tensorflow.serving.ModelServerConfig")
+    with pytest.raises(languages.CheckError, match='no field named "confg"'):
+        languages.check(wrong, root=tmp_path)
+    with pytest.raises(languages.CheckError, match=r"defines the message tensorflow\.serving\.Nothing"):
+        languages.check(block("textproto", "", message="tensorflow.serving.Nothing"), root=tmp_path)
+    with pytest.raises(languages.CheckError, match="name its message"):
+        languages.check(block("textproto", "a: 1"), root=tmp_path)

@@ -1,0 +1,117 @@
+"""Structured data, the feed and redirects: well-formed, escaped, checked."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from hooks import feed, redirects, structured
+from hooks.errors import GuideError
+from hooks.records import Record
+from hooks.used import Question
+
+SITE = ("Guide", "https://example.org/guide/")
+ATOM = "{http://www.w3.org/2005/Atom}"
+
+
+def described(**changes: Any) -> dict[str, Any]:
+    asked = Question(
+        "one", "docs/a.md", ["P1"], [True, False], ["", ""], False, "What </script> is it?", ["Yes", "No"], 1
+    )
+    said: dict[str, Any] = {
+        "url": f"{SITE[1]}a/b/",
+        "title": "B",
+        "description": "About b.",
+        "changed": "2026-11-21",
+        "site": SITE,
+        "path": [("A", "")],
+        "questions": [("https://example.org/guide/c/#quiz-one", asked)],
+    }
+    return structured.describe(**said | changes)
+
+
+def test_a_page_its_trail_and_its_questions() -> None:
+    article, trail, quiz = described()["@graph"]
+    assert (article["@type"], article["headline"], article["dateModified"]) == ("TechArticle", "B", "2026-11-21")
+    assert [step["name"] for step in trail["itemListElement"]] == ["Guide", "A", "B"]
+    assert "item" not in trail["itemListElement"][1]
+    assert quiz["hasPart"][0]["@id"] == "https://example.org/guide/c/#quiz-one"
+
+
+def test_the_home_page_is_the_site_and_a_page_without_questions_has_none() -> None:
+    assert described(url=SITE[1])["@type"] == "WebSite"
+    assert len(described(questions=[])["@graph"]) == 2
+
+
+def test_no_text_ends_the_data_and_no_answer_is_in_it() -> None:
+    html = structured.block(described())
+    assert html.count("</script>") == 1
+    data = json.loads(re.sub(r"^<script[^>]*>|</script>$", "", html))
+    assert data["@graph"][2]["hasPart"][0]["text"] == "What </script> is it?"
+    assert "Yes" not in html
+
+
+def record(program: str, day: str, device: str = "cpu") -> Record:
+    return Record(program, "0", device, "a machine", {"keras": "3.15.1", "grpcio": "1"}, day, 1.0)
+
+
+def test_the_feed_has_an_entry_for_each_day_and_device_the_last_first() -> None:
+    found = feed.runs([record("a.py", "2026-11-20"), record("b.py", "2026-11-21"), record("b.py", "2026-11-21", "gpu")])
+    text = feed.atom(found, name="A & B", site=SITE[1], pages={"b.py": [("b/", "Page <b>")]})
+    root = ElementTree.fromstring(text)
+    entries = root.findall(f"{ATOM}entry")
+    assert [entry.findtext(f"{ATOM}updated", "")[:10] for entry in entries] == [
+        "2026-11-21",
+        "2026-11-21",
+        "2026-11-20",
+    ]
+    assert entries[0].findtext(f"{ATOM}title") == "1 program run on GPU"
+    assert len({entry.findtext(f"{ATOM}id") for entry in entries}) == 3
+    content = entries[0].findtext(f"{ATOM}content") or ""
+    assert '<a href="https://example.org/guide/b/">Page &lt;b&gt;</a>' in content
+    assert "Keras 3.15.1" in content
+    assert "grpcio" not in content
+    assert root.findtext(f"{ATOM}updated") == "2026-11-21T00:00:00Z"
+
+
+PAGES = {"", "a/", "new/page/"}
+
+
+@pytest.mark.parametrize("table", [{}, {"old/page/": "new/page/"}, {"old/": "new/page/#x"}, {"a/#old": "a/#new"}])
+def test_a_good_table(table: dict[str, str]) -> None:
+    redirects.check(table, PAGES)
+
+
+@pytest.mark.parametrize(
+    ("table", "says"),
+    [
+        ({"old page": "a/"}, "no pair of addresses"),
+        ({"https://x.org/": "a/"}, "no pair of addresses"),
+        ({"old/": "b/"}, "leads to b/, which is no page"),
+        ({"a/": "new/page/"}, "hides a page"),
+        ({"a/#x": "new/page/#x"}, "an anchor can only move within its page"),
+    ],
+)
+def test_a_wrong_table(table: dict[str, str], says: str) -> None:
+    with pytest.raises(GuideError, match=says):
+        redirects.check(table, PAGES)
+
+
+def test_a_moved_page_leads_on() -> None:
+    made = redirects.stubs({"old/page/": "new/page/#x", "a/#old": "a/#new"}, SITE[1])
+    assert list(made) == ["old/page/index.html"]
+    html = made["old/page/index.html"]
+    assert 'content="0; url=../../new/page/#x"' in html
+    assert 'href="https://example.org/guide/new/page/#x"' in html
+    assert "noindex" in html
+
+
+def test_an_old_anchor_stands_before_the_new_one() -> None:
+    html = redirects.anchors('<p>x</p><h2 class="y" id="new">N</h2>', "a/", {"a/#old": "a/#new", "b/#o": "b/#n"})
+    assert html == '<p>x</p><span id="old"></span><h2 class="y" id="new">N</h2>'
+    with pytest.raises(GuideError, match="which is not there"):
+        redirects.anchors("<p></p>", "a/", {"a/#old": "a/#new"})

@@ -1,0 +1,304 @@
+"""Output, cards, tables, errors and values: right ones render and are noted, malformed ones stop the build."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from bs4 import BeautifulSoup
+
+from hooks import cache, extension, programs, records
+from hooks.errors import GuideError
+from tests.hooks import house
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from hooks.programs import Program
+
+OUTPUT = "/// output | strategies/mirrored.py:setup\n///\n"
+CARD = "/// program | strategies/mirrored.py\n///\n"
+TABLE = "/// table | strategies/mirrored.py:matrix\nInside and outside `scope()`.\n///\n"
+ERROR = "/// error | strategies/mirrored.py:outside\nMade outside. **Compile** inside.\n///\n"
+VALUE = "It is {{ strategies/mirrored.py:speedup_x | .1f }} times.\n"
+
+
+@pytest.fixture(autouse=True)
+def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "FOLDER", tmp_path)
+
+
+@pytest.fixture
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Program:
+    return house.build(tmp_path / "snippets", monkeypatch)
+
+
+def soup_of(text: str) -> BeautifulSoup:
+    return BeautifulSoup(house.render(text)[0], "html.parser")
+
+
+@pytest.mark.usefixtures("program")
+def test_output() -> None:
+    html, used = house.render(OUTPUT)
+    soup = BeautifulSoup(html, "html.parser")
+    box = soup.select_one("div.guide-output.highlight")
+    assert box
+    assert box.pre
+    assert box.pre.get_text() == "replicas: 4 < 5 & more\n"
+    assert box.p
+    assert box.p.get_text() == "Output · CPU · TensorFlow 2.21.0 · Keras 3.15.1 · 2026-11-21"
+    assert box.time
+    assert box.time["datetime"] == "2026-11-21"
+    assert [(use.program, use.name, use.page) for use in used.outputs] == [
+        ("strategies/mirrored.py", "setup", "docs/strategies/page.md")
+    ]
+
+
+def test_output_is_text_not_markup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "<script>x</script> *a* {{ b }} [c](d) &amp; \u00e9\n  two\n"
+    house.build(tmp_path / "snippets", monkeypatch, output={"setup": text})
+    soup = soup_of(OUTPUT)
+    assert soup.select("pre")[0].get_text() == text
+    assert not soup.select("script, em, a, data")
+
+
+def test_card(program: Program) -> None:
+    html, used = house.render(CARD)
+    soup = BeautifulSoup(html, "html.parser")
+    card = soup.select_one("details#program-strategies-mirrored")
+    assert card
+    assert not card.pre
+    code = BeautifulSoup(used.codes["strategies/mirrored.py"], "html.parser")
+    assert code.get_text() == program.source
+    assert code.select(".highlight .kc")
+    assert {code.get_text() for code in card.select(".program-run code")} == {
+        "uv run mirrored.py",
+        "python mirrored.py",
+    }
+    assert [(a["href"], a.get("download")) for a in card.select("a")] == [
+        ("/__root__/programs/strategies/mirrored.py", None),
+        ("/__root__/programs/strategies/mirrored.py", "mirrored.py"),
+        ("/__source__/snippets/strategies/mirrored.py", None),
+    ]
+    rows = [row.get_text(" ", strip=True) for row in card.select("tbody tr")]
+    assert rows == [
+        "CPU 2026-11-21 Keras 3.15.1, TensorFlow 2.21.0 2 cores, 24 GiB",
+        "GPU not yet verified: make record DEVICE=gpu ARGS=strategies/mirrored.py makes the record",
+        "TPU not yet verified: make record DEVICE=tpu ARGS=strategies/mirrored.py makes the record",
+    ]
+    assert used.programs == ["strategies/mirrored.py"]
+
+
+def test_card_offers_what_the_program_needs_beside_it(program: Program) -> None:
+    marked = program.source.replace("# ///\n", '#\n# [tool.guide]\n# files = ["server.py"]\n# ///\n', 1)
+    program.file.write_text(marked, encoding="utf-8")
+    program.file.with_name("server.py").write_text("one")
+    card = soup_of(CARD).select_one("details#program-strategies-mirrored")
+    assert card
+    assert "It needs server.py beside it." in card.get_text()
+    assert [a.get("download") for a in card.select("a")] == [None, "mirrored.py", "server.py", None]
+
+
+def test_a_card_is_highlighted_once(program: Program, tmp_path: Path) -> None:
+    def code() -> str:
+        return house.render(CARD)[1].codes["strategies/mirrored.py"]
+
+    first = code()
+    (kept,) = (tmp_path / "cards").iterdir()
+    assert kept.read_text("utf-8") == first
+    assert code() == first
+    program.file.write_text(house.SOURCE + "x = 2\n", encoding="utf-8")
+    assert "x <span" in code()
+    assert len(list((tmp_path / "cards").iterdir())) == 2
+
+
+def test_card_shows_each_device_and_forgets_stale_records(program: Program) -> None:
+    records.write(house.record_of(program, device="gpu", hardware="1 x NVIDIA H200", recorded="2026-11-22"))
+    assert "GPU 2026-11-22 Keras 3.15.1, TensorFlow 2.21.0 1 x NVIDIA H200" in soup_of(CARD).get_text(" ", strip=True)
+    program.file.write_text(house.SOURCE + "\n", encoding="utf-8")
+    assert soup_of(CARD).get_text().count("not yet verified") == 3
+
+
+@pytest.mark.usefixtures("program")
+def test_table() -> None:
+    html, used = house.render(TABLE)
+    soup = BeautifulSoup(html, "html.parser")
+    table = soup.table
+    assert table
+    assert table.caption
+    assert table.caption.get_text() == "Inside and outside scope()."
+    assert [th.get_text() for th in table.select("thead th[scope=col]")] == ["where", "trains", "loss"]
+    assert [th.get_text() for th in table.select("tbody th[scope=row]")] == ["inside", "outside", "other1"]
+    assert [td.get_text() for td in table.select("tbody td")] == ["✓ yes", "0.5", "✗ no", "1.25", "✓ yes", "3"]
+    assert len(table.select("td.guide-number")) == 3
+    region = table.parent
+    assert region
+    assert (region["tabindex"], region["role"]) == ("0", "region")
+    assert soup.find(id=region["aria-labelledby"]) is table.caption
+    link = table.select_one("sup a")
+    assert link
+    assert link["aria-label"] == "Note 1"
+    note = soup.find(id=str(link["href"])[1:])
+    assert note
+    assert note.get_text().startswith("rare")
+    back = note.find("a")
+    assert back
+    assert str(back["href"])[1:] == link["id"]
+    assert [table.id for table in used.tables] == ["table-strategies-mirrored-matrix"]
+
+
+def test_notes_that_agree_are_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cell = {"text": "x", "note": "<b>same</b>"}
+    house.build(tmp_path / "snippets", monkeypatch, tables={"matrix": {"columns": ["a", "b"], "rows": [[cell, cell]]}})
+    soup = soup_of(TABLE)
+    assert len(soup.select(".guide-notes li")) == 1
+    assert [a.get_text() for a in soup.select("sup a")] == ["1", "1"]
+    ids = [tag["id"] for tag in soup.select("[id]")]
+    assert len(ids) == len(set(ids))
+    assert not soup.select("b")
+
+
+@pytest.mark.usefixtures("program")
+def test_error() -> None:
+    html, used = house.render(ERROR + "\n" + CARD)
+    soup = BeautifulSoup(html, "html.parser")
+    entry = soup.select_one("div#error-mirrored-outside")
+    assert entry
+    assert entry.select_one(".guide-error pre > code").get_text() == "ValueError: <b>not</b> in `scope()`\n"  # type: ignore[union-attr]
+    assert "Made outside. Compile inside." in entry.get_text()
+    assert entry.select_one(".guide-stamp a")["href"] == "#program-strategies-mirrored"  # type: ignore[index]
+    (error,) = used.errors
+    assert (error.id, error.text) == ("error-mirrored-outside", "ValueError: <b>not</b> in `scope()`")
+
+
+@pytest.mark.usefixtures("program")
+def test_an_authors_block_inside_an_error_stays_a_block_of_the_page() -> None:
+    soup = soup_of(ERROR.replace("inside.\n", "inside.\n\n```python\nx = 1\n```\n"))
+    block = soup.find("pre", string=lambda text: bool(text and "x = 1" in text)) or soup.select(".highlight pre")[-1]
+    assert block.get_text().strip() == "x = 1"
+    assert not block.find_parent(class_="guide-error")
+
+
+@pytest.mark.usefixtures("program")
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("{{ strategies/mirrored.py:speedup_x | .1f }}", "1.9"),
+        ("{{strategies/mirrored.py:speedup_x|.0%}}", "187%"),
+        ("{{ strategies/mirrored.py:speedup_x }}", "1.873"),
+        ("{{ strategies/mirrored.py:steps }}", "12"),
+        ("{{ strategies/mirrored.py:steps | 05d }}", "00012"),
+        ("{{ strategies/mirrored.py:device }}", "CPU:0"),
+        ("{{ strategies/mirrored.py:weights_differ }}", "false"),
+    ],
+)
+def test_value(written: str, shown: str) -> None:
+    html, used = house.render(f"It is {written} here.\n\n| a |\n|---|\n| {written.replace('|', chr(92) + '|')} |\n")
+    found = BeautifulSoup(html, "html.parser").select("data.value")
+    assert [data.get_text() for data in found] == [shown] * 2
+    assert found[0]["title"] == "from strategies/mirrored.py, CPU, 2026-11-21"
+    assert len(used.values) == 2
+
+
+@pytest.mark.usefixtures("program")
+def test_values_in_code_are_left_alone() -> None:
+    html, used = house.render("`{{ a }}`\n\n```yaml\nx: '{{ b }}'\n```\n\n    {{ c }}\n")
+    assert "{{ a }}" in html
+    assert "<data" not in html
+    assert not used.values
+
+
+WRONG = [
+    ("output of no program", OUTPUT, ("mirrored.py", "mirored.py"), "did you mean `strategies/mirrored.py`"),
+    ("output of no section", OUTPUT, (":setup", ":setpu"), "did you mean `setup`"),
+    ("output of a silent section", OUTPUT, (":setup", ":quiet"), "section `quiet` of `strategies/mirrored.py` printed"),
+    ("output without a section", OUTPUT, (":setup", ""), "is not a reference"),
+    ("output with content", OUTPUT, ("///\n", "text\n///\n"), "takes no content"),
+    ("output with an option", OUTPUT, ("\n", "\n    device: gpu\n"), "has no option `device`"),
+    ("output without an argument", OUTPUT, (" | strategies/mirrored.py:setup", ""), "says nothing after `|`"),
+    ("output outside the folder", OUTPUT, ("strategies/", "../"), "is not a reference"),
+    ("output never closed", OUTPUT, ("///\n", ""), "is never closed"),
+    ("card of no program", CARD, ("mirrored", "nothing"), "there is no program"),
+    ("card of a section", CARD, (".py", ".py:setup"), "there is no program"),
+    ("card with content", CARD, ("///\n", "text\n///\n"), "takes no content"),
+    ("table of no name", TABLE, (":matrix", ":matrices"), "did you mean `matrix`"),
+    ("table without a caption", TABLE, ("Inside and outside `scope()`.\n", ""), "has no content"),
+    ("table with an option", TABLE, ("\n", "\n    width: 3\n\n"), "has no option `width`"),
+    ("error of no name", ERROR, (":outside", ":inside"), "has no `inside` in its `errors`"),
+    ("error without cause and cure", ERROR, ("Made outside. **Compile** inside.\n", ""), "has no content"),
+    ("value of no name", VALUE, ("speedup_x", "speed_x"), "did you mean `speedup_x`"),
+    ("value of no program", VALUE, ("mirrored.py", "x.py"), "there is no program `strategies/x.py`"),
+    ("value with a wrong format", VALUE, (".1f", "d"), "the format `d` does not fit the value 1.8734"),
+    ("value with a broken format", VALUE, (".1f", ".x"), "the format `.x` does not fit"),
+    ("claim with a format", VALUE, ("speedup_x", "weights_equal"), "a claim takes no format"),
+    ("braces that hold something else", VALUE, ("strategies/mirrored.py:speedup_x", "name"), "is not a reference"),
+    ("empty braces", VALUE, ("strategies/mirrored.py:speedup_x | .1f", ""), "is not a reference"),
+    ("a block of no name", TABLE, ("table", "tabel"), "starts no block that is known"),
+]
+
+
+@pytest.mark.usefixtures("program")
+@pytest.mark.parametrize(("text", "change", "message"), [case[1:] for case in WRONG], ids=[case[0] for case in WRONG])
+def test_malformed_markup_stops_the_build(text: str, change: tuple[str, str], message: str) -> None:
+    wrong = "# Title\n\nWords.\n\n" + text.replace(*change)
+    with pytest.raises(GuideError) as caught:
+        house.render(wrong)
+    line = 6 if change[1].startswith("\n    ") else 5
+    assert str(caught.value).startswith(f"docs/strategies/page.md:{line}: ")
+    assert message in str(caught.value)
+    assert "Cure: " in str(caught.value)
+
+
+@pytest.mark.usefixtures("program")
+@pytest.mark.parametrize("text", [CARD, TABLE, ERROR])
+def test_what_has_an_id_stands_once_on_a_page(text: str) -> None:
+    with pytest.raises(GuideError, match=r"page\.md:\d+: a second "):
+        house.render(text + "\n" + text)
+
+
+@pytest.mark.usefixtures("program")
+def test_the_second_of_two_equal_blocks_is_named() -> None:
+    with pytest.raises(GuideError, match=r"page\.md:4: "):
+        house.render(OUTPUT + "\n" + OUTPUT.replace("\n///", "\nno\n///"))
+
+
+@pytest.mark.parametrize("text", [OUTPUT, TABLE, ERROR, VALUE])
+def test_stale_records(program: Program, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    program.file.write_text(house.SOURCE + "\n", encoding="utf-8")
+    with pytest.raises(GuideError, match=r"page\.md:1: strategies/mirrored\.py changed after it was recorded"):
+        house.render(text)
+    monkeypatch.setenv("GUIDE_PREVIEW", "1")
+    html, _ = house.render(text)
+    assert "guide-stale" in html
+    assert "replicas: 4" not in html
+    if text != VALUE:
+        assert "make record ARGS=strategies/mirrored.py" in html
+
+
+def test_a_broken_record_is_named_itself(program: Program) -> None:
+    records.file_of(program, "cpu").write_text("{", encoding="utf-8")
+    with pytest.raises(GuideError, match=r"mirrored\.cpu\.json: the record is broken"):
+        house.render(OUTPUT)
+
+
+@pytest.mark.usefixtures("program")
+def test_blocks_inside_other_blocks_and_lists() -> None:
+    inner = OUTPUT.replace("\n", "\n    ").rstrip()
+    soup = soup_of(f"- item\n\n    {inner}\n\n//// details | More\n\n{TABLE}\n////\n")
+    assert len(soup.select("li .guide-output pre")) == 1
+    assert len(soup.select("details table")) == 1
+
+
+@pytest.mark.usefixtures("program")
+def test_what_a_page_uses_is_kept_until_it_is_converted_again() -> None:
+    house.render(OUTPUT + "\n" + CARD, page="docs/a.md")
+    assert extension.used("docs/a.md").programs == ["strategies/mirrored.py"]
+    house.render("Nothing.", page="docs/a.md")
+    assert extension.used("docs/a.md").programs == []
+    assert extension.used("docs/never.md").outputs == []
+
+
+def test_every_recorded_name_can_be_shown(program: Program) -> None:
+    """The house of these tests is real: its program passes the checks that programs of the guide pass."""
+    assert records.state(program) == "current"
+    assert programs.load(house.PATH).sections.keys() == {"setup", "quiet"}

@@ -1,0 +1,45 @@
+"""The time that built files carry."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hooks import moment
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(autouse=True)
+def _plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
+
+
+def test_it_is_the_time_of_the_last_commit(tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    root.mkdir()
+    env = {**os.environ, "GIT_AUTHOR_DATE": "1700000000 +0000", "GIT_COMMITTER_DATE": "1700000000 +0000"}
+    names = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+    for command in (["init", "-q"], [*names, "commit", "-q", "--allow-empty", "-m", "one"]):
+        subprocess.run(["git", *command], cwd=root, env=env, check=True, timeout=30)
+    assert moment.of_sources(root) == 1_700_000_000
+
+
+def test_a_named_time_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1600000000")
+    assert moment.of_sources(tmp_path) == 1_600_000_000
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "7")
+    assert moment.of_sources(tmp_path) == moment.EARLIEST
+
+
+def test_sources_without_a_history_get_the_earliest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = tmp_path / "project"
+    root.mkdir()
+    assert moment.of_sources(root) == moment.EARLIEST
+    monkeypatch.setenv("PATH", "")
+    assert moment.of_sources(root) == moment.EARLIEST

@@ -1,0 +1,206 @@
+"""The notebook of a page holds the same blocks, and everything of each program between them."""
+
+from __future__ import annotations
+
+import ast
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from hooks import notebooks, programs
+from hooks.blocks import Block
+from hooks.fences import fences
+from hooks.prose import absolute, to_jupyter
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HEAD = '# /// script\n# requires-python = ">=3.11"\n# dependencies = ["numpy==2.*"]\n{guide}# ///\n"""Show it."""\n'
+FIRST = """
+hidden = 1
+
+# --8<-- [start:one]
+one = hidden + 1
+# --8<-- [end:one]
+
+between = one + 1
+
+# --8<-- [start:two]
+two = between + 1
+# --8<-- [end:two]
+
+claims = {"four": two == 4}
+"""
+SITE = "https://example.org/guide/"
+
+
+def add(root: Path, name: str, body: str = FIRST, **guide: Any) -> None:
+    lines = "".join(f"# {key} = {json.dumps(value)}\n" for key, value in guide.items())
+    text = HEAD.format(guide=f"#\n# [tool.guide]\n{lines}" if guide else "") + body
+    file = root / "demo" / name
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(text, "utf8")
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(programs, "SNIPPETS", tmp_path)
+    return tmp_path
+
+
+def cells(source: str) -> list[tuple[str, str]]:
+    """Return kind and text of the cells of a page's notebook."""
+    blocks = []
+    for fence in fences(source, "docs/demo/page.md"):
+        origin = fence.snippet
+        program = programs.load(origin.partition(":")[0]) if origin.partition(":")[0].endswith(".py") else None
+        section = origin.partition(":")[2]
+        code = "\n".join(fence.body) + "\n"
+        if program:
+            code = program.sections[section].text + "\n" if section else program.source
+        run, why = ("no", "needs a TPU") if "data-run" in source.split("\n")[fence.line - 1] else ("", "")
+        blocks.append(
+            Block("docs/demo/page.md", fence.line, fence.end, fence.language, code, origin=origin, run=run, why=why)
+        )
+    text = notebooks.notebook(source=source, blocks=blocks, title="Page", site=SITE, folder="demo/", url="demo/page/")
+    return [(cell["cell_type"], "".join(cell["source"])) for cell in json.loads(text)["cells"]]
+
+
+def shows(*origins: str) -> str:
+    return "# Page\n" + "".join(f'\nSee:\n\n```python\n--8<-- "{origin}"\n```\n' for origin in origins)
+
+
+def code(found: list[tuple[str, str]]) -> list[str]:
+    return [text for kind, text in found if kind == "code"]
+
+
+def test_nothing_of_a_program_is_missing(root: Path) -> None:
+    add(root, "a.py", devices=0)
+    first, second, last = code(cells(shows("demo/a.py:one", "demo/a.py:two")))
+    assert first.endswith("one = hidden + 1")
+    assert second == "between = one + 1\n\ntwo = between + 1"
+    assert last == 'claims = {"four": two == 4}'
+    joined = ast.dump(ast.parse("\n".join([first, second, last])))
+    assert joined == ast.dump(ast.parse(programs.load("demo/a.py").source))
+
+
+def test_the_cells_run(root: Path) -> None:
+    add(root, "a.py", devices=0)
+    names: dict[str, Any] = {}
+    for text in code(cells(shows("demo/a.py:two"))):
+        exec(text, names)
+    assert names["claims"] == {"four": True}
+
+
+def test_sections_out_of_order_run_once(root: Path) -> None:
+    add(root, "a.py", devices=0)
+    found = cells(shows("demo/a.py:two", "demo/a.py:one"))
+    assert sum("one = hidden + 1" in text for text in code(found)) == 1
+    assert ("markdown", "```python\none = hidden + 1\n```") in found
+
+
+def test_devices_come_first(root: Path) -> None:
+    add(root, "a.py")
+    first, *_ = code(cells(shows("demo/a.py:one")))
+    assert "LogicalDeviceConfiguration()] * 4" in first
+    compile(first, "cell", "exec")
+
+
+@pytest.mark.parametrize(
+    ("body", "guide"),
+    [
+        (FIRST, {"processes": 2, "devices": 0}),
+        (FIRST, {"env": {"A": "b"}, "devices": 0}),
+        (FIRST + "print(__file__)\n", {"devices": 0}),
+    ],
+)
+def test_what_cannot_share_the_kernel_runs_beside_it(root: Path, body: str, guide: dict[str, Any]) -> None:
+    add(root, "a.py", body.replace('{"A": "b"}', ""), **{k: v for k, v in guide.items() if k != "env"})
+    if "env" in guide:
+        text = (root / "demo/a.py").read_text().replace("# devices = 0\n", '# devices = 0\n# env = {A = "b"}\n')
+        (root / "demo/a.py").write_text(text)
+    found = cells(shows("demo/a.py:one", "demo/a.py:two"))
+    written, ran = code(found)
+    assert written.startswith("%%writefile a.py\n# /// script")
+    assert "--8<--" not in written
+    assert "{sys.executable} a.py\nassert _exit_code == 0" in ran
+    assert ("A='b' " in ran) == ("env" in guide)
+    assert sum(text.startswith("```python") for _, text in found) == 2
+
+
+def test_only_the_first_program_is_in_the_kernel(root: Path) -> None:
+    add(root, "a.py", devices=0)
+    add(root, "b.py", FIRST, devices=2)
+    found = code(cells(shows("demo/a.py:one", "demo/b.py:one")))
+    assert found[0].startswith("%%writefile logical_devices.py")
+    assert [text for text in found if text.startswith("%%writefile b.py")]
+    assert "logical_devices.py 2 b.py" in found[-1]
+
+
+def test_a_section_inside_a_statement_makes_the_program_a_file(root: Path) -> None:
+    inside = "\nif True:\n    # --8<-- [start:one]\n    one = 1\n    # --8<-- [end:one]\n    two = 2\n\nclaims = {}\n"
+    add(root, "a.py", inside, devices=0)
+    assert code(cells(shows("demo/a.py:one")))[0].startswith("%%writefile a.py")
+
+
+def test_blocks_of_the_page_itself(root: Path) -> None:
+    source = '# Page\n\n```python\nx = 1\n```\n\n```json\n{}\n```\n\n```python {data-run="no"}\ny = 1\n```\n'
+    found = cells(source)
+    assert code(found) == ["x = 1"]
+    assert ("markdown", "```json\n{}\n```") in found
+    assert ("markdown", "```python\ny = 1\n```\n\nNot run here: needs a TPU.") in found
+
+
+def test_the_same_page_gives_the_same_bytes(root: Path) -> None:
+    add(root, "a.py")
+    assert cells(shows("demo/a.py:one")) == cells(shows("demo/a.py:one"))
+
+
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        ("## Title {#id .class}", "## Title"),
+        ("A [b](../strategies/mirrored.md#x).", "A [b](https://example.org/guide/strategies/mirrored/#x)."),
+        (
+            "A [b](#x) and [c](https://c.org/d.md).",
+            "A [b](https://example.org/guide/demo/#x) and [c](https://c.org/d.md).",
+        ),
+        ("![A dot](../assets/dot.png)", "![A dot](https://example.org/guide/assets/dot.png)"),
+        ("[b]: ../index.md", "[b]: https://example.org/guide/"),
+        ("<!-- hidden -->\nA\n\n*[AB]: abc", "A"),
+        (
+            '!!! note "Title"\n\n    Inside.\n\n    - item\n\n        deeper\n\nAfter.',
+            "**Title**\n\nInside.\n\n- item\n\n    deeper\n\nAfter.",
+        ),
+        ('=== "Tab"\n\n    Inside.\n', "**Tab**\n\nInside."),
+        ("/// details | More\nInside.\n///", "**More**\n\nInside."),
+        ("/// output | a/b.py:c\n///\n\nAfter.", "After."),
+        (
+            "/// quiz | What?\n    id: a\n    covers: [S2]\n\n- [x] A {claim: a/b.py:c}\n\n    R\n///\nAfter.",
+            "*Question: [What?](https://example.org/guide/demo/page/)*\n\nAfter.",
+        ),
+        (
+            "/// figure | a/b.py:c\n    alt: A.\n\nCaption.\n///",
+            "*Figure: [see the page](https://example.org/guide/demo/page/)*\n\nCaption.",
+        ),
+        ("- item\n\n    continued", "- item\n\n    continued"),
+    ],
+)
+def test_prose(text: str, made: str) -> None:
+    assert to_jupyter(text, base=f"{SITE}demo/", page=f"{SITE}demo/page/") == made
+
+
+def test_absolute_links() -> None:
+    assert absolute("index.md", SITE) == SITE
+    assert absolute("a/index.md#b", SITE) == f"{SITE}a/#b"
+    assert absolute("labs/a.ipynb", SITE) == f"{SITE}labs/a/"
+    assert absolute("mailto:a@b.c", SITE) == "mailto:a@b.c"
+
+
+def test_links_under_the_title() -> None:
+    made = notebooks.links(
+        path="s/page/page.ipynb", repository={"name": "o/r", "branch": "main", "pages_branch": "gh-pages"}
+    )
+    assert 'href="page.ipynb" download' in made
+    assert 'href="https://colab.research.google.com/github/o/r/blob/gh-pages/s/page/page.ipynb"' in made

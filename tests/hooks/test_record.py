@@ -1,0 +1,156 @@
+"""The command that writes records: which programs it runs, what it says, what it leaves alone."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hooks import programs, record, records
+from hooks.errors import ROOT
+from hooks.runner import Runner
+
+SOURCE = '''# /// script
+# requires-python = ">=3.11"
+# dependencies = []
+#
+# [tool.guide]
+# devices = 0
+# seconds = 20
+# ///
+"""Show one thing."""
+
+import time
+
+print("it takes", f"{time.time():.3f} s")
+claims = {"holds": True}
+'''
+
+
+@pytest.fixture(scope="module")
+def runner() -> Iterator[Runner]:
+    with Runner(preload=(), limit=2) as one:
+        yield one
+
+
+@pytest.fixture
+def snippets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, runner: Runner) -> Path:
+    monkeypatch.setattr(programs, "SNIPPETS", tmp_path)
+    monkeypatch.setattr(record, "Runner", lambda: _Lent(runner))
+    monkeypatch.setattr(record.labs, "scripts", list)
+    for name in ("a/one.py", "a/two.py", "b/one.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(SOURCE)
+    return tmp_path
+
+
+class _Lent:
+    """The module's runner, which the command may not close."""
+
+    def __init__(self, runner: Runner) -> None:
+        self.submit_program = runner.submit_program
+
+    def close(self) -> None:
+        pass
+
+
+def names(patterns: list[str], **more: bool) -> list[str]:
+    return [program.path for program in record.chosen(patterns, "cpu", **more)]
+
+
+def words(capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
+    lines = [line.split() for line in capsys.readouterr().out.splitlines() if ".py " in line]
+    return {parts[0]: parts[-1] for parts in lines}
+
+
+def test_patterns(snippets: Path) -> None:
+    assert names([]) == ["a/one.py", "a/two.py", "b/one.py"], "no program has a record"
+    assert names(["a/one.py"]) == names(["snippets/a/one.py"]) == ["a/one.py"]
+    assert names(["a/*"]) == ["a/one.py", "a/two.py"]
+    assert names(["one"]) == ["a/one.py", "b/one.py"]
+
+
+def test_a_pattern_that_matches_nothing_is_refused(snippets: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert record.main(["one", "three"]) == 1
+    assert "no program and no lab matches 'three'" in capsys.readouterr().err
+    assert not list(snippets.rglob("*.json")), "nothing runs before all patterns are known to be right"
+
+
+def test_new_then_nothing_to_do_then_unchanged_then_changed(snippets: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert record.main([]) == 0
+    assert words(capsys) == dict.fromkeys(["a/one.py", "a/two.py", "b/one.py"], "new")
+    before = (snippets / "a/one.cpu.json").read_text()
+    assert record.main([]) == 0
+    assert "every record is current" in capsys.readouterr().out
+    assert (snippets / "a/one.cpu.json").read_text() == before
+    assert record.main(["a/one.py"]) == 0
+    assert words(capsys) == {"a/one.py": "unchanged"}
+    assert (snippets / "a/one.cpu.json").read_text() != before, "who is named is written, for its time and date"
+    (snippets / "a/one.py").write_text(SOURCE.replace('"holds": True', '"holds": False'))
+    assert record.main([]) == 0
+    assert words(capsys) == {"a/one.py": "changed"}
+    assert record.main(["--missing"]) == 0
+    assert "every record is current" in capsys.readouterr().out
+
+
+def test_check_compares_and_writes_nothing(snippets: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert record.main(["--check", "a/one.py"]) == 1
+    assert "has no record for cpu" in capsys.readouterr().out
+    assert not (snippets / "a/one.cpu.json").exists()
+    record.main(["a/one.py"])
+    assert record.main(["--check", "a/one.py"]) == 0
+    file = snippets / "a/one.cpu.json"
+    file.write_text(file.read_text().replace("it takes", "it took"))
+    changed = file.read_text()
+    assert record.main(["--check", "a/one.py"]) == 1
+    assert "output outside all sections, line 1" in capsys.readouterr().out
+    assert file.read_text() == changed
+
+
+def test_a_failure_is_listed_and_keeps_the_old_record(snippets: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record.main(["a"])
+    before = (snippets / "a/one.cpu.json").read_text()
+    (snippets / "a/one.py").write_text(SOURCE.replace("import time", "import time\n\nraise ValueError('no')"))
+    assert record.main([]) == 1
+    said = capsys.readouterr()
+    assert "ValueError: no" in said.out
+    assert "failed: a/one.py" in said.err
+    assert (snippets / "a/one.cpu.json").read_text() == before
+
+
+def test_a_broken_record_is_made_anew(snippets: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (snippets / "a/one.cpu.json").write_text("{")
+    assert record.main(["a/one.py"]) == 0
+    assert records.state(programs.load("a/one.py")) != "missing"
+
+
+def test_a_device_that_is_not_there_is_said(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(record.devices, "present", lambda name: f"TensorFlow finds no {name.upper()} here")
+    assert record.main(["--device", "gpu"]) == 1
+    assert "finds no GPU here" in capsys.readouterr().err
+
+
+def test_a_lab_is_recorded_where_it_is_named_or_outdated(
+    monkeypatch: pytest.MonkeyPatch, snippets: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script, done = ROOT / "docs" / "labs" / "made-up.py", []
+    monkeypatch.setattr(record.labs, "scripts", lambda: [script])
+    monkeypatch.setattr(record.labs, "record", lambda one, device, hardware: done.append((one, device, hardware)))
+    assert record.main(["labs/made-up"]) == 0
+    assert words(capsys) == {"docs/labs/made-up.py": "written"}
+    assert done == [(script, "cpu", record.devices.hardware("cpu"))]
+    assert record.chosen_labs([], "cpu") == [script], "it has no record"
+    assert record.chosen_labs([], "gpu") == []
+    monkeypatch.setattr(record.labs, "record", lambda one, device, hardware: 1 / 0)
+    assert record.main(["labs/made-up"]) == 1
+    assert "division by zero" in capsys.readouterr().out
+
+
+def test_others_may_record_with_their_own_runner(snippets: Path, runner: Runner) -> None:
+    out = io.StringIO()
+    [done] = record.record([programs.load("b/one.py")], "cpu", runner=runner, out=out)
+    assert (done.word, out.getvalue().split()[0]) == ("new", "b/one.py")

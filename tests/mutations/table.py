@@ -1,0 +1,378 @@
+"""The mutations: each changes one file of the small project, and says what must be noticed, and where."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from tests.mutations.small import CONFIG, HOME, HOW, LAB, LAB_RECORD, PAGE, PROGRAM, README, RECORD
+
+Stage = Literal["build", "tests"]
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """One change.
+
+    Attributes:
+        name: what is wrong, in words.
+        file: the file that changes.
+        old: a text of it; `None` to remove the file, or to write it where it does not exist.
+        new: what stands in its place; `None` with `old=None` removes the file.
+        says: what the message must hold: the cause, and where it can be known, file and line.
+        stage: what notices it: the build, or the tests where only running tells.
+    """
+
+    name: str
+    file: str
+    old: str | None
+    new: str | None
+    says: str
+    stage: Stage = "build"
+
+
+NESTED = "    a = 3\n    print(a)\n"
+CODE = '```python {#lst-total}\n--8<-- "demo/plain.py:total"\n```'
+TEXT = "```text\nJust words.\n```"
+
+MUTATIONS = [
+    # Blocks that would be left out or unchecked.
+    Mutation("a fence in an HTML comment", PAGE, TEXT, f"<!--\n{TEXT}\n-->", "plain.md:65: this fence does not appear"),
+    Mutation("a fence without a language", PAGE, "```text", "```", "plain.md:64: this fence names no language"),
+    Mutation(
+        "an unknown language", PAGE, "```text", "```klingon", "plain.md:64: nothing checks the language 'klingon'"
+    ),
+    Mutation(
+        "py instead of python",
+        PAGE,
+        "    ```python\n    a",
+        "    ```py\n    a",
+        "plain.md:24: nothing checks the language 'py'",
+    ),
+    Mutation("Python with a capital", PAGE, "    ```python\n    a", "    ```Python\n    a", "language 'Python'"),
+    Mutation("a console session labelled pycon", PAGE, "```text\nJust words.", "```pycon\n>>> 1", "language 'pycon'"),
+    Mutation("a diagram language", PAGE, "```text\nJust words.", "```mermaid\ngraph LR", "language 'mermaid'"),
+    Mutation("a word after the language", PAGE, "```js\n", "```js notest\n", "plain.md:60: the header of this fence"),
+    Mutation(
+        "a continuation marker",
+        PAGE,
+        "    ```python\n    print",
+        "    ```python continuation\n    print",
+        "plain.md:31: the header",
+    ),
+    Mutation(
+        "a broken brace header",
+        PAGE,
+        "```python {#lst-total}",
+        "```python {#lst-total",
+        "plain.md:10: the header of this fence",
+    ),
+    Mutation("an empty brace header", PAGE, "```js\n", "```{}\n", "plain.md:60: this fence names no language"),
+    Mutation("a bare word in braces", PAGE, "```js\n", "```{.js notest}\n", "plain.md:60: the header of this fence"),
+    Mutation("an unclosed fence", PAGE, "Just words.\n```", "Just words.", "plain.md:64: this fence is never closed"),
+    Mutation(
+        "an unclosed fence in a note",
+        PAGE,
+        f"{NESTED}    ```",
+        NESTED.rstrip(),
+        "plain.md:24: this fence is never closed",
+    ),
+    Mutation("raw pre", PAGE, TEXT, "<pre><code>boom()</code></pre>", "code that is not in a fence: 'boom()'"),
+    Mutation("an indented block of code", PAGE, TEXT, "Words.\n\n    boom()", "code that is not in a fence: 'boom()'"),
+    Mutation("Python labelled text", PAGE, "Just words.", "import os", "plain.md:64: this text is Python code"),
+    Mutation(
+        "a fence after a list marker",
+        PAGE,
+        "1.  A list:\n\n    ```yaml\n    a: 1",
+        "1.  ```yaml\n    a: 1",
+        "plain.md:",
+    ),
+    Mutation(
+        "not run, without a reason", PAGE, ' data-why="needs a TPU"', "", 'plain.md:68: data-run="no" without a reason'
+    ),
+    Mutation("a reason without need", PAGE, 'data-run="no" ', "", "plain.md:68: data-why without data-run"),
+    Mutation(
+        "an unknown data-run", PAGE, 'data-run="no"', 'data-run="fresh"', 'plain.md:68: data-run="fresh" means nothing'
+    ),
+    Mutation(
+        "a parsed block that is not to run",
+        PAGE,
+        "```text",
+        '```json {data-run="no" data-why="no"}',
+        "a json block is never run",
+    ),
+    # Snippets.
+    Mutation(
+        "a wrong snippet path",
+        PAGE,
+        'demo/plain.py:total"\n',
+        'demo/plane.py:total"\n',
+        "plain.md:11: there is no file snippets/demo/plane.py",
+    ),
+    Mutation(
+        "a wrong section",
+        PAGE,
+        'demo/plain.py:total"\n',
+        'demo/plain.py:totel"\n',
+        "plain.md:11: snippets/demo/plain.py has no section 'totel'",
+    ),
+    Mutation("a renamed section", PROGRAM, "[start:total]", "[start:all]", "plain"),
+    Mutation("a lost end marker", PROGRAM, "# --8<-- [end:total]\n", "", "plain.py:15"),
+    Mutation("a section that never ends", PROGRAM, "# --8<-- [end:more]\n", "", "section 'more' is never closed"),
+    Mutation(
+        "a snippet outside a fence",
+        PAGE,
+        "Just words.\n```",
+        'Just words.\n```\n\n--8<-- "demo/plain.py:more"',
+        "a snippet that is not the one line",
+    ),
+    Mutation(
+        "a snippet beside other lines",
+        PAGE,
+        'plain.py:total"\n',
+        'plain.py:total"\nprint(1)\n',
+        "plain.md:11: a snippet that is not",
+    ),
+    Mutation(
+        "a snippet outside its folder",
+        PAGE,
+        'demo/plain.py:total"\n```',
+        '../mkdocs.yml"\n```',
+        "plain.md:11: there is no file",
+    ),
+    # Markup that came out as text.
+    Mutation("an unknown block", PAGE, "/// details | More", "/// unheard | More", "unheard"),
+    Mutation("an unclosed block", PAGE, "echo hello\n```\n///", "echo hello\n```", "plain.md"),
+    Mutation("a value without its record's name", PAGE, "plain.py:answer", "plain.py:no_such", "plain.md:6"),
+    Mutation(
+        "an admonition whose title does not end",
+        PAGE,
+        '!!! note "Inside a note"',
+        '!!! note "Inside a note',
+        "plain.md:",
+    ),
+    # Programs and records.
+    Mutation(
+        "a program without metadata", PROGRAM, "# /// script\n", "", "plain.py:1: the program has no metadata block"
+    ),
+    Mutation(
+        "a file beside a program that is not there",
+        PROGRAM,
+        "# devices = 0\n",
+        '# devices = 0\n# files = ["server.py"]\n',
+        "there is no such file beside the program",
+    ),
+    Mutation("a program without claims", PROGRAM, 'claims = {"is', 'claim = {"is', "claims"),
+    Mutation(
+        "a program that imports the project", PROGRAM, "total = sum", "import hooks\ntotal = sum", "imports 'hooks'"
+    ),
+    Mutation("a stale record", PROGRAM, "sum([1, 2, 3])", "sum([3, 2, 1])", "changed after it was recorded"),
+    Mutation("a missing record", RECORD, None, None, "has no record for cpu"),
+    Mutation("a record that is no record", RECORD, '"claims"', '"clams"', "plain.cpu.json"),
+    Mutation("a record of other versions", RECORD, '"keras": "', '"keras": "0.', "was recorded with keras"),
+    Mutation("a wrong output in the record", RECORD, "total: 6", "total: 7", "total: 7", "tests"),
+    Mutation("a wrong number in the record", RECORD, '"answer": 6', '"answer": 8', "answer", "tests"),
+    Mutation("a wrong claim in the record", RECORD, '"is_five": false', '"is_five": true', "is_five", "tests"),
+    # Questions.
+    Mutation("a flipped key", PAGE, "- [x] Six", "- [ ] Six", "plain-total"),
+    Mutation("both options right", PAGE, "- [ ] Five", "- [x] Five", "plain-total"),
+    Mutation(
+        "a renamed claim", PAGE, "{claim: demo/plain.py:is_six}", "{claim: demo/plain.py:is_sixx}", "has no `is_sixx`"
+    ),
+    Mutation("a removed reason", PAGE, "    Three was left out.\n", "", "has no reason"),
+    Mutation("an option without its key", PAGE, " {claim: demo/plain.py:is_six}", "", "does not say what decides it"),
+    Mutation(
+        "a drawing that could not be loaded from a file",
+        "docs/assets/widgets/bubble.js",
+        "export const widget",
+        "export default",
+        "docs/assets/widgets/bubble.js:48: `export default",
+    ),
+    Mutation("a question without id", PAGE, "    id: plain-total\n", "", "has no id"),
+    Mutation("a question that covers nothing", PAGE, "    covers: [P1]\n", "", "covers nothing"),
+    Mutation(
+        "a question never closed", PAGE, "    Three was left out.\n///", "    Three was left out.", "never closed"
+    ),
+    Mutation(
+        "a question id on two pages",
+        HOME,
+        "<!-- guide:totals -->",
+        """\
+/// quiz | What is the total?
+    id: plain-total
+    covers: [P1]
+
+- [x] Six. {claim: demo/plain.py:is_six}
+
+    One, two and three.
+
+- [ ] Five. {claim: not demo/plain.py:is_six}
+
+    Three was left out.
+///""",
+        "the question id 'plain-total' is also used at docs/",
+    ),
+    # Search.
+    Mutation(
+        "aliases for search that are no list",
+        PAGE,
+        "description: One of everything.\n",
+        "description: One of everything.\nsearch:\n  aliases: plain\n",
+        "plain.md:4: the aliases for search are no list of names",
+    ),
+    # Surveys and redirects.
+    Mutation(
+        "a survey without its file",
+        PAGE,
+        "It says",
+        "/// survey | found.json\nWhat was found.\n///\n\nIt says",
+        "plain.md:6: there is no file docs/demo/found.json",
+    ),
+    Mutation(
+        "a redirect to no page",
+        CONFIG,
+        "  redirects: {}\n",
+        "  redirects: {old/: new/}\n",
+        "the redirect of old/ leads to new/, which is no page",
+    ),
+    # Links and resources.
+    Mutation(
+        "a list of errors for no section",
+        HOW,
+        "guide:errors demo",
+        "guide:errors demos",
+        "docs/how.md: no page of a section 'demos' shows an error",
+    ),
+    Mutation("a dead link", HOME, "(demo/plain.md)", "(demo/plane.md)", "index.md:6: a dead link"),
+    Mutation("a dead anchor", HOME, "#nested", "#nestled", "index.md:6: a dead anchor"),
+    Mutation("a dead anchor to a block", PAGE, "(#lst-total)", "(#lst-totel)", "a dead anchor: #lst-totel"),
+    Mutation("a link to the site's root", PAGE, "(../index.md)", "(/index.html)", "link"),
+    Mutation("an image without alt text", PAGE, "![A dot]", "![]", "an image without a text"),
+    Mutation("a missing image", PAGE, "dot.png", "dit.png", "dit.png"),
+    Mutation("a figure without alt text", PAGE, "    alt: A line that rises.\n", "", "alt"),
+    Mutation("a duplicate id", PAGE, "## Nested", "## Nested {#lst-total}", "the id 'lst-total' stands 2 times"),
+    Mutation(
+        "a script of a third party",
+        PAGE,
+        TEXT,
+        '<script src="https://cdn.example.com/x.js"></script>',
+        "plain.md:64: the page fetches from a third party",
+    ),
+    Mutation(
+        "an image of a third party",
+        PAGE,
+        "../assets/dot.png",
+        "https://img.example.com/dot.png",
+        "plain.md:8: the page fetches from a third party",
+    ),
+    Mutation(
+        "a font of a third party",
+        "docs/assets/site.css",
+        ":root",
+        "@import 'https://fonts.example.com/x.css';\n:root",
+        "third party",
+    ),
+    Mutation("an iframe", PAGE, TEXT, '<iframe src="//video.example.com/x" title="x"></iframe>', "third party"),
+    Mutation(
+        "a link to the card of a program that no page shows",
+        PAGE,
+        "/// program | demo/plain.py\n///\n\n",
+        "",
+        "no page shows that program as a card",
+    ),
+    Mutation("a page that is not in nav", CONFIG, "  - How: how.md\n", "", "docs/how.md: this page is not in nav"),
+    Mutation("a page of nav that does not exist", CONFIG, "how.md", "hew.md", "docs/how.md: this page is not in nav"),
+    Mutation(
+        "a page that is excluded", CONFIG, "strict: true\n", "strict: true\nexclude_docs: how.md\n", "a dead link: "
+    ),
+    # Labs.
+    Mutation("a lab that changed", LAB, "1 + 1", "1 + 2", "tiny.py: this lab changed after it was recorded"),
+    Mutation("a lab without a script", LAB, None, None, "this notebook has no script"),
+    Mutation("a lab edited by hand", LAB_RECORD, '"guide": {', '"gilde": {', "was not written by `make record`"),
+    # What only running tells.
+    Mutation(
+        "broken code in a note", PAGE, "    print(a)\n", "    print(aa)\n", "plain.md:24: this block failed", "tests"
+    ),
+    Mutation("broken code in a tab", PAGE, "print(a * 2)", "print(b * 2)", "plain.md:31: this block failed", "tests"),
+    Mutation(
+        "a block that needs one removed",
+        PAGE,
+        "    a = 3\n    print(a)\n",
+        "    print(3)\n",
+        "plain.md:30: this block failed",
+        "tests",
+    ),
+    Mutation("sys.exit(0) in a block", PAGE, "print(a * 2)", "import sys; sys.exit(0)", "plain.md:31", "tests"),
+    Mutation("os._exit(0) in a block", PAGE, "print(a * 2)", "import os; os._exit(0)", "plain.md:31", "tests"),
+    Mutation(
+        "a TypeError in a block",
+        PAGE,
+        "print(a * 2)",
+        "raise TypeError('x')",
+        "plain.md:31: this block failed",
+        "tests",
+    ),
+    Mutation("a failing shell block", PAGE, "echo hello", "false", "plain.md:55: this sh block does not hold", "tests"),
+    Mutation(
+        "shell that does not parse",
+        README,
+        "echo readme",
+        "if then",
+        "README.md:5: this sh block does not hold",
+        "tests",
+    ),
+    Mutation(
+        "JavaScript that fails",
+        PAGE,
+        "console.log(1 + 1)",
+        "throw new Error('no')",
+        "plain.md:60: this js block",
+        "tests",
+    ),
+    Mutation(
+        "broken JSON", PAGE, '{"a": [1, 2]}', '{"a": [1, 2}', "plain.md:37: this json block does not hold", "tests"
+    ),
+    Mutation("broken YAML", PAGE, "    a: 1\n", "    a: [1\n", "plain.md:43: this yaml block does not hold", "tests"),
+    Mutation("a key twice in YAML", PAGE, "    a: 1\n", "    a: 1\n    a: 2\n", "stands twice", "tests"),
+    Mutation("broken TOML", PAGE, "    a = 1\n", "    a = \n", "plain.md:49: this toml block does not hold", "tests"),
+    Mutation(
+        "Python that does not parse, not run",
+        PAGE,
+        "import libtpu",
+        "import libtpu as",
+        "plain.md:68: this python block",
+        "tests",
+    ),
+]
+
+# Changes of a program whose record says the same program: the record is given the new hash, so only a run can tell.
+PROGRAM_MUTATIONS = [
+    Mutation("an endless loop", PROGRAM, "claims =", "while True: pass\nclaims =", "5", "tests"),
+    Mutation("sys.exit(0) in a program", PROGRAM, "claims =", "import sys; sys.exit(0)\nclaims =", "plain.py", "tests"),
+    Mutation("os._exit(0) in a program", PROGRAM, "claims =", "import os; os._exit(0)\nclaims =", "plain.py", "tests"),
+    Mutation("a program that prints something else", PROGRAM, '"total:"', '"sum:"', "sum: 6", "tests"),
+    Mutation("a program whose claim is false now", PROGRAM, "total == 6,", "total == 7,", "is_six", "tests"),
+    Mutation("a program that raises", PROGRAM, "claims =", "raise ValueError('no')\nclaims =", "plain.py", "tests"),
+    Mutation(
+        "a section that never runs",
+        PROGRAM,
+        "claims =",
+        """\
+if total > 100:
+    # --8<-- [start:never]
+    print("never")
+    # --8<-- [end:never]
+claims =""",
+        "never",
+        "tests",
+    ),
+    Mutation(
+        "a process left behind",
+        PROGRAM,
+        "claims =",
+        "import subprocess; subprocess.Popen(['sleep', '600'])\nclaims =",
+        "sleep",
+        "tests",
+    ),
+    Mutation("a claim that is no bool", PROGRAM, "total == 6,", "'yes',", "is_six", "tests"),
+]

@@ -1,0 +1,124 @@
+"""Run the official notebooks and write what they gave: `python -m tests.official CHECKOUT [--only TEXT]`.
+
+CHECKOUT is a clone of https://github.com/tensorflow/docs. The result is docs/coming-from-the-official-tutorials.json,
+from which the page of that name draws its table. Each notebook is written as soon as it has run, so a run that was
+stopped goes on with `--only`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import subprocess
+import tomllib
+from datetime import date
+from importlib.metadata import distributions
+from pathlib import Path
+from typing import Any
+
+from hooks.errors import ROOT
+from hooks.records import locked_versions
+from tests.official.notebook import Outcome, load, run
+
+LIST = Path(__file__).with_name("notebooks.toml")
+DOCS = ROOT / "docs"
+RESULT = DOCS / "coming-from-the-official-tutorials.json"
+SECONDS = 240.0
+PUBLISHED = "https://www.tensorflow.org/"
+
+
+def git(checkout: Path, *command: str) -> str:
+    """Return what git says about the checkout."""
+    asked = ["git", "-C", str(checkout), *command]
+    return subprocess.run(asked, capture_output=True, text=True, timeout=120, check=True).stdout.strip()
+
+
+def verdict(outcome: Outcome, needs: str) -> tuple[str, str]:
+    """Return the cells of the table: the verdict in words, and the first error or the reason."""
+    if outcome.judged == "fails" and needs:
+        return "not judged", f"It needs {needs}."
+    why = {
+        "download": "It downloads its data.",
+        "package": f"It needs the package `{outcome.error}`.",
+        "slow": "One cell takes longer than the limit.",
+    }
+    if outcome.judged in why:
+        return "not judged", why[outcome.judged]
+    error = outcome.error.replace("`", "'")
+    return outcome.judged, f"`{error}`" if error else ""
+
+
+def fact(entry: dict[str, str], outcome: Outcome, changed: str) -> dict[str, Any]:
+    """Return what one notebook gave."""
+    judged, error = verdict(outcome, entry.get("needs", ""))
+    return {
+        "notebook": entry["path"],
+        "changed": changed,
+        "judged": judged,
+        "cell": outcome.cell,
+        "cells": outcome.cells,
+        "error": error,
+        "page": entry["page"],
+    }
+
+
+def cells(found: dict[str, Any]) -> list[Any]:
+    """Return one notebook as a row of the page's table."""
+    name = found["notebook"].removesuffix(".ipynb")
+    title = re.search(r"(?m)^# (.+)$", (DOCS / found["page"]).read_text("utf-8"))
+    page = re.sub(r"(^|(?<=/))index\.md$|\.md$", lambda end: "" if "index" in end[0] else "/", found["page"])
+    judged = f"fails in cell {found['cell']} of {found['cells']}" if found["judged"] == "fails" else found["judged"]
+    return [
+        {"text": name, "href": PUBLISHED + name},
+        found["changed"],
+        judged,
+        found["error"],
+        {"text": title[1] if title else page, "href": page},
+    ]
+
+
+def main() -> None:
+    """Run the notebooks of the list, one after another."""
+    parser = argparse.ArgumentParser(prog="python -m tests.official")
+    parser.add_argument("checkout", type=Path, help="a clone of tensorflow/docs")
+    parser.add_argument("--only", default="", help="run those whose path holds this text, and keep the other results")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="the longest time for one cell")
+    parser.add_argument("--extra", action="append", default=[], help="a folder with packages that notebooks install")
+    asked = parser.parse_args()
+    listed = tomllib.loads(LIST.read_text("utf-8"))
+    entries = listed["notebook"]
+    known = json.loads(RESULT.read_text("utf-8"))["notebooks"] if asked.only and RESULT.is_file() else []
+    rows = {found["notebook"]: found for found in known}
+    for entry in entries:
+        if asked.only not in entry["path"]:
+            continue
+        path = f"{listed['folder']}/{entry['path']}"
+        changed = git(asked.checkout, "log", "-1", "--format=%as", "--", path)
+        outcome = run(load(asked.checkout / path), seconds=asked.seconds, extra=asked.extra)
+        rows[entry["path"]] = fact(entry, outcome, changed)
+        print(f"{entry['path']}: {outcome}", flush=True)
+        ordered = [rows[entry["path"]] for entry in entries if entry["path"] in rows]
+        RESULT.write_text(result(ordered, asked.checkout, asked.extra), "utf-8")
+
+
+def result(facts: list[dict[str, Any]], checkout: Path, extra: list[str]) -> str:
+    """Return the file's text: what was run, with what, the facts, and the table made of them."""
+    locked = locked_versions()
+    more = {found.metadata["Name"]: found.version for found in distributions(path=extra)} if extra else {}
+    content = {
+        "made_by": "python -m tests.official CHECKOUT",
+        "source": "tensorflow/docs",
+        "commit": git(checkout, "rev-parse", "HEAD"),
+        "made": date.today().isoformat(),
+        "versions": {name: locked[name] for name in ("tensorflow", "keras", "tf-keras", "numpy", "matplotlib")},
+        "more": dict(sorted(more.items())),
+        "columns": ["official notebook", "last change", "result", "first error", "page here"],
+        "rows": [cells(found) for found in facts],
+        "notebooks": facts,
+    }
+    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,164 @@
+"""The pytest plugin that shares one runner: every program and every page runs once a session, whoever asks for it.
+
+A test module or a collector asks with `request_program(config, program)` or `request_page(config, name, blocks)` and
+gets a future. What runs is submitted when collection has ended, so that the runner chooses the order: the programs of
+the selected tests (a parameter named `program`, a path), and what the method `prefetch()` of a selected item asks for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from hooks import devices, programs, results
+from hooks.errors import GuideError
+from hooks.runner import Result, Runner
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hooks.programs import Program
+    from hooks.runner import BlockLike
+
+
+class Shared:
+    """The runner of a session, what was asked of it, and what came out of the cache."""
+
+    def __init__(self) -> None:
+        self.runner: Runner | None = None
+        self.futures: dict[str, Future[Any]] = {}
+        self.cached: set[str] = set()
+
+    def ask(self, key: str, program: Program | None, device: str, submit: Any) -> Future[Any]:
+        """Return the future kept under `key`; else one from the cache, else one of a job submitted now."""
+        if key in self.futures:
+            return self.futures[key]
+        kept = results.load(key, program=program, device=device)
+        future: Future[Any]
+        if kept is not None:
+            future = Future()
+            future.set_result(kept[0] if program else kept)
+            self.cached.add(key)
+        else:
+            future = submit()
+            future.add_done_callback(lambda done: _store(key, done))
+        self.futures[key] = future
+        return future
+
+
+SHARED = pytest.StashKey[Shared]()
+
+
+def runner_of(config: pytest.Config) -> Runner:
+    """Return the one runner of this session; it is made when first asked for and closed with the session."""
+    shared = config.stash[SHARED]
+    if shared.runner is None:
+        shared.runner = Runner()
+    return shared.runner
+
+
+def device_of(config: pytest.Config) -> str:
+    """Return the device of this session: `cpu`, `gpu` or `tpu`."""
+    return str(config.getoption("--device"))
+
+
+def request_program(config: pytest.Config, program: Program) -> Future[Result]:
+    """Return the future result of a program on the device of this session."""
+    device = device_of(config)
+
+    def submit() -> Future[Result]:
+        return runner_of(config).submit_program(program, device)
+
+    return config.stash[SHARED].ask(results.program_key(program, device), program, device, submit)
+
+
+def request_page(
+    config: pytest.Config,
+    name: str,
+    blocks: Sequence[BlockLike],
+    *,
+    devices_wanted: int = 4,
+    seconds: float = 60,
+) -> Future[list[Result]]:
+    """Return the future results of the blocks of a page on the device of this session, one for each block."""
+    device = device_of(config)
+
+    def submit() -> Future[list[Result]]:
+        return runner_of(config).submit_page(
+            name, blocks, device=device, devices_wanted=devices_wanted, seconds=seconds
+        )
+
+    key = results.page_key(name, blocks, device, devices=devices_wanted, seconds=seconds)
+    return config.stash[SHARED].ask(key, None, device, submit)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--device`."""
+    group = parser.getgroup("guide", "running programs and pages")
+    group.addoption("--device", choices=sorted(devices.TABLE), default="cpu", help="where programs run (default: cpu)")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the place of the shared runner."""
+    config.stash[SHARED] = Shared()
+    # Another user's folder may not be writable: pytest then remembers no failures, and says so.
+    config.addinivalue_line("filterwarnings", "default::pytest.PytestCacheWarning")
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Submit what the selected tests will ask for; stop where the device that was asked for is not there."""
+    config = session.config
+    if config.option.collectonly or not session.items:
+        return
+    why = devices.present(device_of(config))
+    if why:
+        raise pytest.UsageError(f"--device={device_of(config)}: {why}")
+    for item in session.items:
+        asked = getattr(getattr(item, "callspec", None), "params", {}).get("program")
+        if isinstance(asked, str):
+            with contextlib.suppress(GuideError):  # the test itself loads it again and says what is wrong
+                request_program(config, programs.load(asked))
+        prefetch = getattr(item, "prefetch", None)
+        if callable(prefetch):
+            prefetch()
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    """Say where programs run, and whether results may come from the cache."""
+    kept = "results of unchanged programs come from .cache/runs" if results.reads() else "everything runs anew"
+    return f"device: {device_of(config)} ({devices.cores()} cores); {kept}"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say how many jobs ran, how many came from the cache, how long they took and the largest process."""
+    shared = config.stash[SHARED]
+    done = [
+        one.result() for one in shared.futures.values() if one.done() and not one.cancelled() and not one.exception()
+    ]
+    listed = [result for one in done for result in (one if isinstance(one, list) else [one])]
+    if shared.futures:
+        took, peak = sum(one.seconds for one in listed), max((one.peak_mib for one in listed), default=0)
+        fresh = len(shared.futures) - len(shared.cached)
+        terminalreporter.write_line(
+            f"jobs: {fresh} run, {len(shared.cached)} from the cache; {took:.0f} s in all, largest process {peak} MiB"
+        )
+    for problem in sorted(results.problems):
+        terminalreporter.write_line(f"warning: {problem}", yellow=True)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """End the runner with everything it started, also after Ctrl-C."""
+    shared = config.stash.get(SHARED, None)
+    if shared is not None and shared.runner is not None:
+        shared.runner.close()
+        results.sweep(time.time())
+
+
+def _store(key: str, done: Future[Any]) -> None:
+    if not done.cancelled() and done.exception() is None:
+        result = done.result()
+        results.store(key, result if isinstance(result, list) else [result])

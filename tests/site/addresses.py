@@ -1,0 +1,51 @@
+"""The addresses that readers may have kept: every page, and every heading, question, error and program on it.
+
+`python -m tests.site.addresses SITE` adds those of a built site to `addresses.txt`. That is done at a release: what is
+listed has been published, and the tests miss it when it is gone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+
+from bs4 import BeautifulSoup
+
+LIST = Path(__file__).with_suffix(".txt")
+# Ids that mean something to a reader; others are the page's own, such as those of notes.
+KEPT = re.compile(r"quiz-|error-|program-|table-|figure-|fig-")
+HEADINGS = re.compile(r"h[1-6]")
+
+
+def published(site: Path) -> set[str]:
+    """Return the addresses of a built site, below its root: `a/b/` and `a/b/#heading`."""
+    found = set()
+    for file in site.rglob("index.html"):
+        text = file.read_text("utf-8")
+        folder = file.parent.relative_to(site).as_posix()
+        page = "" if folder == "." else f"{folder}/"
+        found.add(page)
+        article = BeautifulSoup(text, "html.parser").find("article")
+        for element in article.find_all(id=True) if article else ():
+            if HEADINGS.fullmatch(element.name) or KEPT.match(str(element["id"])) or element.name == "span":
+                found.add(f"{page}#{element['id']}")
+    return found
+
+
+def listed() -> set[str]:
+    """Return the addresses that were published before."""
+    return {line for line in LIST.read_text("utf-8").splitlines() if not line.startswith("//")}
+
+
+def main() -> None:
+    """Add what a built site publishes."""
+    parser = argparse.ArgumentParser(prog="python -m tests.site.addresses")
+    parser.add_argument("site", type=Path, help="the folder of the built site")
+    every = published(parser.parse_args().site) | (listed() if LIST.is_file() else set())
+    LIST.write_text("\n".join(sorted(every)) + "\n", "utf-8")
+    print(f"{len(every)} addresses")
+
+
+if __name__ == "__main__":
+    main()

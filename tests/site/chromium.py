@@ -1,0 +1,40 @@
+"""Find the browser that the tests look through."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import pytest
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+HOW = (
+    "no Chromium found. Cure: `sudo apt-get install chromium` on Debian, `sudo snap install chromium` on Ubuntu, "
+    "or set CHROMIUM to the path of a Chromium or Chrome"
+)
+# No sandbox: containers do not allow one, and the only pages opened are our own. The rest keeps it off the
+# network.
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+]
+
+
+def path() -> str:
+    """Return the browser's path: what CHROMIUM names, else the first known name on PATH.
+
+    A test without a browser is skipped with the way to get one; in CI (`CI=true`) it fails.
+    """
+    named = os.environ.get("CHROMIUM", "")
+    found = shutil.which(named) if named else next(filter(None, map(shutil.which, NAMES)), None)
+    if found:
+        return found
+    if os.environ.get("CI") == "true":
+        pytest.fail(HOW, pytrace=False)
+    pytest.skip(HOW)

@@ -1,0 +1,31 @@
+"""No link in the world breaks: what was published is still there, or leads on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.site import addresses
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_what_was_published_is_there(built_site: Path) -> None:
+    gone = sorted(addresses.listed() - addresses.published(built_site))
+    assert gone == [], f"{len(gone)} addresses are gone; add them to extra.redirects of mkdocs.yml: {gone[:20]}"
+
+
+def test_the_list_is_in_order() -> None:
+    lines = addresses.LIST.read_text("utf-8").splitlines()
+    assert lines == sorted(set(lines))
+    assert len(lines) > 500
+
+
+def test_pages_headings_and_questions_are_found(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "index.html").write_text("<article><h1 id='home'>H</h1></article>")
+    (tmp_path / "a" / "index.html").write_text(
+        "<main><nav id='nav'></nav><article><h2 id='two'>2</h2><p id='note'></p><fieldset id='quiz-x'></fieldset>"
+        "<span id='old'></span></article></main>"
+    )
+    assert addresses.published(tmp_path) == {"", "#home", "a/", "a/#two", "a/#quiz-x", "a/#old"}

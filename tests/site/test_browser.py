@@ -1,0 +1,171 @@
+"""What a reader's browser does: nothing fails, nothing is fetched elsewhere, answers outlive navigation."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.site.pages import PAGES, QUIZ_PAGE, name
+from tests.site.survey import WIDTHS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from playwright.sync_api import Browser, Page
+
+    from tests.site.survey import Look
+
+POLICY = re.compile(r'<head><meta http-equiv="Content-Security-Policy" content="([^"]+)">')
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_nothing_fails(seen: dict[tuple[str, int], Look], page: str) -> None:
+    assert [problem for width in WIDTHS for problem in seen[page, width].problems] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_no_page_breaks_its_policy(seen: dict[tuple[str, int], Look], page: str) -> None:
+    assert [broken for width in WIDTHS for broken in seen[page, width].policy] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_nothing_is_fetched_elsewhere(seen: dict[tuple[str, int], Look], page: str) -> None:
+    assert [url for width in WIDTHS for url in seen[page, width].elsewhere] == []
+
+
+def test_every_page_that_was_built_is_looked_at(built_site: Path) -> None:
+    # A page that only leads on to a new address has nothing to look at.
+    found = (file for file in built_site.rglob("index.html") if 'http-equiv="refresh"' not in file.read_text("utf-8"))
+    built = {file.parent.relative_to(built_site).as_posix() for file in found}
+    assert {page.strip("/") or "." for page in PAGES} == built
+
+
+def test_all_pages_have_one_policy(built_site: Path) -> None:
+    """Instant navigation adds up the policies of the pages it passes, so they must not differ."""
+    policies: dict[str, list[str]] = {}
+    for file in sorted(built_site.rglob("*.html")):
+        found = POLICY.search(file.read_text("utf-8"))
+        assert found, f"{file.relative_to(built_site)} has no policy as the first element of its head"
+        policies.setdefault(found[1], []).append(file.relative_to(built_site).as_posix())
+    assert len(policies) == 1, policies
+    assert "unsafe" not in next(iter(policies))
+
+
+def test_the_policy_is_in_force(tab: Page, browser: Browser, site: str) -> None:
+    """A script and a style that are not the site's do nothing: the checks above can see a violation."""
+    reader = browser.new_context(base_url=site)
+    page = reader.new_page()
+    page.goto("")
+    ran = page.evaluate(
+        """async () => {
+          const broken = [];
+          addEventListener("securitypolicyviolation", (event) => broken.push(event.effectiveDirective));
+          const script = document.createElement("script");
+          script.textContent = "window.ran = true";
+          document.body.append(script);
+          document.body.setAttribute("style", "color: red");
+          const image = new Image();
+          image.src = "https://example.org/pixel.png";
+          await new Promise((resolve) => setTimeout(resolve, 100));
+          return { ran: window.ran ?? false, broken: broken.sort() };
+        }"""
+    )
+    reader.close()
+    assert ran == {"ran": False, "broken": ["img-src", "script-src-elem", "style-src-attr"]}
+
+
+def test_a_question_says_wrong_and_right(tab: Page) -> None:
+    tab.goto(QUIZ_PAGE, wait_until="networkidle")
+    for right in ("0", "1"):
+        _answer(tab, right)
+        word = {"0": "wrong", "1": "right"}[right]
+        assert tab.locator("fieldset.quiz").first.locator(f"li[data-mark={word}]").count() == 1
+
+
+def test_answers_outlive_instant_navigation_back_and_reload(tab: Page) -> None:
+    tab.goto(QUIZ_PAGE, wait_until="networkidle")
+    _answer(tab, "1")
+    score = tab.locator(".quiz-total").inner_text()
+    tab.evaluate("window.sameDocument = true")
+    tab.locator(".md-tabs a").first.click()
+    tab.locator(".home-hero").wait_for()
+    assert tab.evaluate("window.sameDocument"), "the page was loaded anew: instant navigation is off"
+    tab.go_back()
+    tab.locator("fieldset.quiz .quiz-check").first.wait_for()
+    assert tab.evaluate("window.sameDocument")
+    assert tab.locator("fieldset.quiz").first.locator("li[data-mark=right]").count() == 1
+    assert tab.locator(".quiz-total").inner_text() == score
+    box = tab.locator("fieldset.quiz").nth(1)
+    box.locator("input").first.check()
+    box.get_by_role("button", name="Check").click()
+    assert box.locator("li[data-mark]").count() >= 1
+    tab.reload(wait_until="networkidle")
+    assert tab.locator("fieldset.quiz").first.locator("li[data-mark=right]").count() == 1
+
+
+def test_a_question_works_without_javascript(browser: Browser, site: str) -> None:
+    reader = browser.new_context(base_url=site, java_script_enabled=False)
+    page = reader.new_page()
+    page.goto(QUIZ_PAGE)
+    box = page.locator("fieldset.quiz").first
+    box.locator("label").first.click()
+    assert box.locator("input").first.is_checked()
+    box.locator("summary").focus()
+    page.keyboard.press("Enter")
+    assert box.locator(".quiz-reasons").is_visible()
+    reader.close()
+
+
+@pytest.mark.parametrize("script", [True, False], ids=["script", "no-script"])
+def test_print_shows_the_answers_and_hides_the_controls(browser: Browser, site: str, *, script: bool) -> None:
+    reader = browser.new_context(base_url=site, java_script_enabled=script)
+    page = reader.new_page()
+    page.goto(QUIZ_PAGE, wait_until="networkidle")
+    page.emulate_media(media="print")
+    for hidden in ("header.md-header", "footer.md-footer", ".md-sidebar--secondary"):
+        assert not page.locator(hidden).first.is_visible(), hidden
+    reasons = page.locator("fieldset.quiz .quiz-reason p")
+    assert reasons.count() > 0
+    assert all(box is not None and box["height"] > 0 for box in (reason.bounding_box() for reason in reasons.all()))
+    page.emulate_media(media="screen")
+    reader.close()
+
+
+def test_copy_takes_the_whole_block(browser: Browser, site: str) -> None:
+    reader = browser.new_context(base_url=site, permissions=["clipboard-read", "clipboard-write"])
+    page = reader.new_page()
+    page.goto(QUIZ_PAGE, wait_until="networkidle")
+    block = page.locator(".highlight:has(.md-code__button)").first
+    block.get_by_title("Copy to clipboard").click()
+    assert page.evaluate("navigator.clipboard.readText()").strip() == block.locator("code").inner_text().strip()
+    reader.close()
+
+
+def test_the_theme_button_goes_round_and_is_kept(tab: Page) -> None:
+    tab.goto("", wait_until="networkidle")
+    schemes = []
+    for _ in range(3):
+        tab.locator("label.md-header__button[for^=__palette]:visible").click()
+        schemes.append(tab.evaluate("document.body.dataset.mdColorScheme"))
+    assert schemes == ["default", "slate", "default"]
+    tab.locator("label.md-header__button[for^=__palette]:visible").click()
+    tab.locator("label.md-header__button[for^=__palette]:visible").click()
+    tab.goto("glossary/")
+    assert tab.evaluate("document.body.dataset.mdColorScheme") == "slate"
+
+
+def test_a_wrong_address_says_so_and_leads_home(tab: Page, site: str) -> None:
+    response = tab.request.get("no/such/page/")
+    assert response.status == 404
+    tab.goto("404.html")
+    tab.get_by_role("link", name="home page").click()
+    tab.wait_for_url(site)
+
+
+def _answer(tab: Page, right: str) -> None:
+    """Choose the right, or a wrong, option of the first question and check it."""
+    box = tab.locator("fieldset.quiz").first
+    box.locator(f".quiz-options > li[data-right='{right}'] input").first.check()
+    box.get_by_role("button", name="Check").click()

@@ -1,0 +1,135 @@
+"""The built site, without a browser: what lies in it, and that it is what was checked."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+import nbformat
+import pytest
+from bs4 import BeautifulSoup
+
+from hooks import labs, programs, records
+from hooks.blocks import blocks_of
+from hooks.errors import ROOT
+from hooks.pages import DOCS, Pages, paths
+from tests.site.pages import PLACEHOLDER
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SECTIONS = sorted({page.parent.name for page in (ROOT / DOCS).glob("*/*.md")})
+PAGES = [page.relative_to(ROOT / DOCS) for page in paths() if page.is_relative_to(ROOT / DOCS)]
+
+
+@pytest.fixture(scope="session")
+def data(built_site: Path) -> dict[str, Any]:
+    return json.loads((built_site / "verification.json").read_text("utf8"))
+
+
+@pytest.fixture(scope="session")
+def pages() -> Pages:
+    return Pages()
+
+
+def test_verification_keeps_to_its_schema(data: dict[str, Any]) -> None:
+    schema = json.loads((ROOT / "hooks" / "verification.schema.json").read_text("utf8"))
+    jsonschema.validate(data, schema)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_what_is_published_is_what_is_checked(page: Path, built_site: Path, pages: Pages, data: dict[str, Any]) -> None:
+    source = (ROOT / DOCS / page).read_text("utf8")
+    name = page.with_suffix("") if page.stem != "index" else page.parent
+    article = BeautifulSoup((built_site / name / "index.html").read_text("utf8"), "html.parser").find("article")
+    shown = blocks_of(html=str(article), source=source, file=f"{DOCS}/{page}")
+    tested = pages.blocks(ROOT / DOCS / page)
+    assert [block.sha256 for block in shown] == [block.sha256 for block in tested]
+    counted = [entry["sha256"] for entry in data["blocks"] if entry["page"] == f"{DOCS}/{page}"]
+    assert counted == [block.sha256 for block in tested]
+
+
+def test_every_program_can_be_downloaded(built_site: Path) -> None:
+    for program in programs.all_programs():
+        assert (built_site / "programs" / program.path).read_text("utf8") == program.source
+
+
+def test_every_program_is_current_where_it_is_shown(data: dict[str, Any]) -> None:
+    shown = [entry for entry in data["programs"] if entry["pages"]]
+    assert shown
+    assert [entry["program"] for entry in shown if entry["devices"].get("cpu", {}).get("status") != "verified"] == []
+
+
+def test_every_section_of_a_program_is_shown(pages: Pages) -> None:
+    shown = {block.origin for page in paths() for block in pages.blocks(page) if block.origin}
+    used = {origin.partition(":")[0] for origin in shown}
+    sections = {(p.path, s.name): s.text for p in programs.all_programs() for s in p.sections.values()}
+    # Lines that several programs share need to be shown once.
+    texts = {text for (path, name), text in sections.items() if {path, f"{path}:{name}"} & shown}
+    missing = [f"{path}:{name}" for (path, name), text in sections.items() if path in used and text not in texts]
+    assert missing == []
+
+
+@pytest.mark.parametrize(("section", "holds"), [("cluster", ""), ("server", "class ModelServer")])
+def test_the_lines_that_start_processes_are_the_same_everywhere(section: str, holds: str) -> None:
+    copies = {program.path: program.sections.get(section) for program in programs.all_programs()}
+    copies = {path: one if one and holds in one.text else None for path, one in copies.items()}
+    texts = {section.text for section in copies.values() if section}
+    assert sum(section is not None for section in copies.values()) > 1
+    assert len(texts) == 1
+
+
+def test_the_home_page_shows_the_totals(built_site: Path, data: dict[str, Any]) -> None:
+    text = BeautifulSoup((built_site / "index.html").read_text("utf8"), "html.parser").get_text(" ")
+    assert f"{data['totals']['blocks']:,} blocks of code" in text
+    assert f"{data['totals']['questions']:,} questions" in text
+
+
+def test_no_placeholder_is_left(built_site: Path) -> None:
+    for file in built_site.rglob("*.html"):
+        text = file.read_text("utf8")
+        assert not PLACEHOLDER.search(text), file
+        assert "<!-- guide:" not in text, file
+
+
+@pytest.mark.parametrize("script", labs.scripts(), ids=lambda script: script.stem)
+def test_a_lab_weighs_little_more_than_a_page(script: Path, built_site: Path) -> None:
+    folder = built_site / "labs" / script.stem
+    assert (folder / "index.html").stat().st_size < 120_000
+    assert (folder / f"{script.stem}.ipynb").is_file()
+    assert "jp-" not in (folder / "index.html").read_text("utf8")
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_a_notebook_of_each_section_runs(section: str, built_site: Path, tmp_path: Path) -> None:
+    from nbclient import NotebookClient
+
+    found = sorted((built_site / section).rglob("*.ipynb"), key=lambda file: (file.stat().st_size, file))
+    assert found, f"no page under docs/{section} shows Python"
+    notebook = nbformat.read(found[0], as_version=4)
+    env = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
+    client = NotebookClient(
+        notebook, timeout=180, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}
+    )
+    client.execute(env=env)
+    assert all(cell.execution_count for cell in notebook.cells if cell.cell_type == "code")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_notebooks_are_valid_and_say_where_they_come_from(page: Path, built_site: Path) -> None:
+    name = page.with_suffix("") if page.stem != "index" else page.parent
+    file = built_site / name / f"{page.stem}.ipynb"
+    html = (built_site / name / "index.html").read_text("utf8")
+    assert file.is_file() == ("Open in Colab" in html)
+    if file.is_file():
+        notebook = nbformat.read(file, as_version=4)
+        nbformat.validate(notebook)
+        assert "The notebook of [" in notebook.cells[0].source
+        assert not any("--8<--" in cell.source for cell in notebook.cells if cell.cell_type == "code")
+
+
+def test_locked_versions_are_those_of_the_environment(data: dict[str, Any]) -> None:
+    locked = records.locked_versions()
+    assert data["environment"]["tensorflow"] == locked["tensorflow"]

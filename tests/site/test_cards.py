@@ -1,0 +1,69 @@
+"""The card of a whole program: its code comes when a reader opens it, and a link leads there where no script does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.site.pages import QUIZ_PAGE, ROOT
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+PROGRAM = "strategies/mirrored.py"
+CARD = "details#program-strategies-mirrored"
+
+
+def test_the_code_comes_when_the_card_opens(tab: Page) -> None:
+    asked: list[str] = []
+    tab.on("request", lambda request: asked.append(request.url))
+    tab.goto(QUIZ_PAGE, wait_until="networkidle")
+    card = tab.locator(CARD)
+    assert not [url for url in asked if "programs/" in url]
+    card.locator("summary").click()
+    card.locator("pre").wait_for()
+    source = (ROOT / "snippets" / PROGRAM).read_text("utf-8")
+    assert card.locator("pre code").evaluate("(code) => code.textContent") == source
+    assert card.locator("pre code span").count() > 10
+    assert not card.locator(".program-read").count()
+    card.locator("summary").click()
+    card.locator("summary").click()
+    assert card.locator("pre").count() == 1
+
+
+def test_its_code_can_be_copied(tab: Page) -> None:
+    tab.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    tab.goto(QUIZ_PAGE, wait_until="networkidle")
+    card = tab.locator(CARD)
+    card.locator("summary").click()
+    card.get_by_role("button", name="Copy").click()
+    card.locator("button[title=Copied]").wait_for()
+    assert tab.evaluate("navigator.clipboard.readText()") == (ROOT / "snippets" / PROGRAM).read_text("utf-8")
+
+
+def test_where_the_code_does_not_come_the_link_stays(browser: Browser, site: str) -> None:
+    reader = browser.new_context(base_url=site)
+    page = reader.new_page()
+    page.goto(QUIZ_PAGE, wait_until="networkidle")
+    card = page.locator(CARD)
+    reader.set_offline(True)
+    with page.expect_event("requestfailed"):
+        card.locator("summary").click()
+    assert card.get_by_role("link", name="Read mirrored.py").is_visible()
+    reader.set_offline(False)
+    card.locator("summary").click()
+    card.locator("summary").click()
+    card.locator("pre").wait_for()
+    reader.close()
+
+
+def test_without_scripts_a_link_leads_to_the_program(browser: Browser, site: str, built_site: Path) -> None:
+    reader = browser.new_context(base_url=site, java_script_enabled=False)
+    page = reader.new_page()
+    page.goto(QUIZ_PAGE)
+    page.locator(f"{CARD} summary").click()
+    link = page.get_by_role("link", name="Read mirrored.py")
+    assert link.is_visible()
+    assert str(link.get_attribute("href")).endswith(f"programs/{PROGRAM}")
+    assert (built_site / "programs" / PROGRAM).is_file()
+    reader.close()

@@ -1,0 +1,86 @@
+"""A reader without a mouse: every control of a concept page does its work by keyboard alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.site.pages import QUIZ_PAGE
+from tests.site.until import until
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+# More presses than any page has stops before its text.
+FAR = 60
+
+
+def test_the_first_stop_skips_to_the_text(tab: Page) -> None:
+    tab.goto(QUIZ_PAGE, wait_until="networkidle")
+    tab.keyboard.press("Tab")
+    assert tab.evaluate("document.activeElement.innerText.trim()") == "Skip to content"
+    assert tab.locator(".md-skip").bounding_box() is not None
+    tab.keyboard.press("Enter")
+    until(tab, "location.hash.length > 1")
+    tab.keyboard.press("Tab")
+    assert tab.evaluate("document.activeElement.closest('article') !== null")
+
+
+def test_search_opens_moves_and_leads_to_a_page(tab: Page) -> None:
+    tab.goto(QUIZ_PAGE, wait_until="networkidle")
+    tab.keyboard.press("/")
+    tab.keyboard.type("prefetch")
+    tab.locator(".md-search-result__item").first.wait_for(state="visible")
+    tab.keyboard.press("ArrowDown")
+    first = tab.evaluate("document.activeElement.href")
+    tab.keyboard.press("Enter")
+    tab.wait_for_url(first)
+    tab.keyboard.press("/")
+    until(tab, "document.activeElement.matches('.md-search__input') && document.getElementById('__search').checked")
+    tab.keyboard.press("Escape")
+    until(tab, "!document.activeElement.matches('.md-search__input')")
+
+
+def test_the_theme_changes(tab: Page) -> None:
+    tab.goto(QUIZ_PAGE, wait_until="networkidle")
+    _tab_to(tab, "[data-md-component=palette] input")
+    seen = set()
+    for _ in range(3):
+        tab.keyboard.press("Enter")
+        seen.add(tab.evaluate("document.body.dataset.mdColorScheme"))
+    assert seen == {"default", "slate"}
+
+
+def test_a_question_is_answered_and_its_reasons_are_opened(tab: Page) -> None:
+    tab.goto(QUIZ_PAGE, wait_until="networkidle")
+    box = tab.locator("fieldset.quiz").first
+    summary = tab.locator("article details.guide-program > summary").last
+    summary.focus()
+    _tab_to(tab, "fieldset.quiz input")
+    tab.keyboard.press("Space")
+    tab.keyboard.press("ArrowDown")
+    assert box.locator("input").nth(1).is_checked()
+    tab.keyboard.press("Tab")
+    tab.keyboard.press("Enter")
+    assert box.locator("li[data-mark] .quiz-told").count() >= 1
+    assert box.get_by_role("status").inner_text().strip()
+    _tab_to(tab, "fieldset.quiz summary")
+    tab.keyboard.press("Enter")
+    assert box.locator(".quiz-reasons").is_visible()
+
+
+def test_a_program_opens(tab: Page) -> None:
+    tab.goto(QUIZ_PAGE, wait_until="networkidle")
+    card = tab.locator("article details.guide-program").first
+    card.locator("summary").focus()
+    tab.keyboard.press("Enter")
+    card.locator("pre").wait_for()
+    tab.keyboard.press("Tab")
+    assert tab.evaluate("document.activeElement.closest('details.guide-program') !== null")
+
+
+def _tab_to(tab: Page, selector: str) -> None:
+    for _ in range(FAR):
+        tab.keyboard.press("Tab")
+        if tab.evaluate("(selector) => document.activeElement.matches(selector)", selector):
+            return
+    raise AssertionError(f"{FAR} presses of Tab do not reach {selector}")

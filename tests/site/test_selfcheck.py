@@ -1,0 +1,263 @@
+"""The self-check page in a browser: practice, exam, progress, and without JavaScript."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urljoin, urlsplit
+
+import pytest
+
+from tests.site.pages import QUIZ_PAGE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from playwright.sync_api import Browser, Page
+
+URL = "self-check/"
+BANK = re.compile(r'guideExam\.bank\("[^"]+", (\{.*\})\);\n', re.DOTALL)
+LINK = re.compile(r'\b(?:href|src|data-again)="([^"]+)"')
+
+
+@pytest.fixture(scope="module")
+def boxes(built_site: Path) -> dict[str, str]:
+    """Return every question as the self-check page gets it."""
+    found: dict[str, str] = {}
+    for file in (built_site / URL).glob("*.js"):
+        bank = BANK.fullmatch(file.read_text("utf-8"))
+        assert bank, file
+        found |= json.loads(bank[1])
+    return found
+
+
+@pytest.fixture(scope="module")
+def questions(built_site: Path) -> list[dict[str, Any]]:
+    return json.loads((built_site / "verification.json").read_text("utf-8"))["questions"]
+
+
+def visit(tab: Page) -> None:
+    """Open the page and wait for what its scripts make."""
+    tab.goto(URL)
+    tab.locator(".check-form").wait_for()
+
+
+def start(tab: Page, **form: str) -> None:
+    """Fill the form in and start."""
+    visit(tab)
+    if "number" in form:
+        tab.get_by_label("Exam").check()
+    for name, value in form.items():
+        tab.locator(f"select[name={name}]").select_option(value)
+    tab.get_by_role("button", name="Start").click()
+    tab.locator(".check-stage fieldset.quiz").first.wait_for()
+
+
+def choose(tab: Page, *, right: bool) -> None:
+    """Choose every right option of the question that is asked, or one wrong one."""
+    wanted = tab.locator(f".check-stage .quiz-options li[data-right='{int(right)}'] input")
+    for option in wanted.all()[: None if right else 1]:
+        option.check()
+
+
+def test_it_gathers_every_question(boxes: dict[str, str], questions: list[dict[str, Any]], tab: Page) -> None:
+    known = sorted(question["id"] for question in questions)
+    assert sorted(boxes) == known
+    tab.goto(URL)
+    listed = tab.locator("[data-question]").evaluate_all("(items) => items.map((item) => item.dataset.question)")
+    assert sorted(listed) == known
+
+
+def test_every_link_of_a_question_leads_somewhere(boxes: dict[str, str], built_site: Path) -> None:
+    ids: dict[str, set[str]] = {}
+    dead = []
+    listing = (built_site / URL / "index.html").read_text("utf-8")
+    for url in {url for html in [*boxes.values(), listing] for url in LINK.findall(html)}:
+        target = urlsplit(urljoin(f"http://site/{URL}", url))
+        if target.netloc != "site":
+            continue
+        file = built_site / target.path.lstrip("/")
+        file = file / "index.html" if file.is_dir() else file
+        name = file.as_posix()
+        if file.is_file() and name not in ids:
+            ids[name] = (
+                set(re.findall(r'\sid="?([^"\s>]+)', file.read_text("utf-8"))) if file.suffix == ".html" else set()
+            )
+        if not file.is_file() or (target.fragment and target.fragment not in ids[name]):
+            dead.append(url)
+    assert dead == []
+
+
+def test_practice_says_why_and_counts_on_the_page_of_the_question(tab: Page) -> None:
+    start(tab, which="all")
+    assert tab.locator(".check-place").inner_text().startswith("Question 1 of ")
+    choose(tab, right=False)
+    tab.get_by_role("button", name="Check").click()
+    assert tab.locator(".check-stage .quiz-told .quiz-reason").count() == 1
+    choose(tab, right=True)
+    tab.get_by_role("button", name="Check").click()
+    assert tab.locator(".check-total").inner_text().startswith("1 of ")
+    name = tab.locator(".check-stage fieldset").get_attribute("data-quiz")
+    tab.get_by_role("button", name="Next").click()
+    tab.get_by_text("Question 2 of").wait_for()
+    tab.get_by_role("button", name="Previous").click()
+    tab.get_by_text("Question 1 of").wait_for()
+    assert tab.locator(".check-stage li[data-mark=right]").count() >= 1
+    tab.get_by_role("button", name="Stop").click()
+    item = tab.locator(f"[data-question={name}]")
+    assert "✓ right" in (item.text_content() or "")
+    tab.goto(urljoin(tab.url, item.locator("a").get_attribute("href") or ""))
+    assert tab.locator(f"fieldset[data-quiz={name}] li[data-mark=right]").count() >= 1
+
+
+def test_practice_asks_what_is_not_yet_right(tab: Page) -> None:
+    start(tab, which="all")
+    total = int(tab.locator(".check-place").inner_text().split("·")[0].split()[-1])
+    choose(tab, right=True)
+    tab.get_by_role("button", name="Check").click()
+    tab.get_by_role("button", name="Next").click()
+    tab.get_by_text("Question 2 of").wait_for()
+    choose(tab, right=False)
+    tab.get_by_role("button", name="Check").click()
+    tab.get_by_role("button", name="Stop").click()
+    start(tab, which="wrong")
+    assert tab.locator(".check-place").inner_text().startswith("Question 1 of 1 ")
+    tab.get_by_role("button", name="Done").click()
+    start(tab, which="open")
+    assert tab.locator(".check-place").inner_text().startswith(f"Question 1 of {total - 1} ")
+
+
+def test_an_exam_has_one_pass_and_a_score(tab: Page, questions: list[dict[str, Any]]) -> None:
+    start(tab, number="10")
+    for at in range(1, 11):
+        tab.get_by_text(f"Question {at} of 10").wait_for()
+        assert tab.locator(".check-stage").get_by_role("button").all_inner_texts() == [
+            "Next" if at < 10 else "Finish",
+            "Stop without a score",
+        ]
+        assert tab.locator(".check-stage .quiz-why").count() == 0
+        if at <= 9:
+            choose(tab, right=at <= 7)
+        tab.locator(".check-stage").get_by_role("button").first.click()
+    assert "Nothing is chosen" in tab.locator(".check-stage [role=status]").inner_text()
+    tab.get_by_role("button", name="Finish").click()
+    title = tab.locator(".check-stage h2")
+    title.wait_for()
+    assert title.inner_text() == "7 of 10 right"
+    assert title.evaluate("(title) => title === document.activeElement")
+    rows = [row.locator("td").all_inner_texts() for row in tab.locator(".check-stage tbody tr").all()]
+    assert sum(int(row[1]) for row in rows) == 7
+    assert sum(int(row[2]) for row in rows) == 10
+    again = tab.locator(".check-again li").all_inner_texts()
+    counts = [int(found[1]) if (found := re.search(r"\((\d+) questions\)$", text)) else 1 for text in again]
+    assert sum(counts) == 3
+    assert tab.locator(".check-stage details.quiz-why[open]").count() == 3
+    assert tab.locator(".check-stage fieldset.quiz").count() == 10
+    assert (
+        tab.locator(".check-total").inner_text() == f"7 of {len(questions)} questions right, 2 answered but not right."
+    )
+    tab.reload(wait_until="networkidle")
+    assert tab.locator(".check-stage h2").inner_text() == "7 of 10 right"
+    tab.get_by_role("button", name="Close").click()
+    tab.get_by_role("button", name="Start").wait_for()
+
+
+def test_an_exam_keeps_to_its_sections(tab: Page) -> None:
+    visit(tab)
+    for box in tab.locator("input[name=section]").all()[1:]:
+        box.uncheck()
+    tab.get_by_label("Exam").check()
+    tab.get_by_role("button", name="Start").click()
+    for _ in range(10):
+        tab.locator(".check-stage fieldset").wait_for()
+        choose(tab, right=True)
+        tab.locator(".check-stage").get_by_role("button").first.click()
+    tab.locator(".check-stage h2").wait_for()
+    rows = tab.locator(".check-stage tbody tr").all_inner_texts()
+    assert [row.split() for row in rows] == [["Parallelism", "10", "10"]]
+    assert tab.get_by_text("Nothing: every answer was right.").is_visible()
+
+
+def test_without_a_section_nothing_starts(tab: Page) -> None:
+    visit(tab)
+    for box in tab.locator("input[name=section]").all():
+        box.uncheck()
+    tab.get_by_role("button", name="Start").click()
+    assert tab.locator(".check-form [role=status]").inner_text() == "Choose at least one section."
+    assert not tab.locator(".check-stage").is_visible()
+
+
+def test_answers_can_be_cleared_and_brought_back(tab: Page) -> None:
+    tab.goto(QUIZ_PAGE, wait_until="networkidle")
+    tab.locator("fieldset.quiz li[data-right='1'] input").first.check()
+    tab.get_by_role("button", name="Check").first.click()
+    visit(tab)
+    assert tab.locator(".check-total").inner_text().startswith("1 of ")
+    tab.get_by_role("button", name="Clear all my answers").click()
+    assert tab.locator(".check-total").inner_text().startswith("0 of ")
+    tab.get_by_role("button", name="Undo").click()
+    assert tab.locator(".check-total").inner_text().startswith("1 of ")
+
+
+def test_by_keyboard_alone(tab: Page) -> None:
+    visit(tab)
+    tab.locator("input[name=mode]").first.focus()
+    tab.keyboard.press("ArrowDown")
+    assert tab.locator("select[name=number]").is_visible()
+    tab.get_by_role("button", name="Start").focus()
+    tab.keyboard.press("Enter")
+    tab.get_by_text("Question 1 of 10").wait_for()
+    assert tab.evaluate("document.activeElement.matches('fieldset.quiz')")
+    tab.keyboard.press("Tab")
+    tab.keyboard.press("Space")
+    assert tab.locator(".check-stage input:checked").count() == 1
+    tab.get_by_role("button", name="Next").focus()
+    tab.keyboard.press("Enter")
+    tab.get_by_text("Question 2 of 10").wait_for()
+    assert tab.evaluate("document.activeElement.matches('fieldset.quiz')")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "not JSON",
+        "[]",
+        '{"mode":"exam","ids":["<img src=x>"],"at":0}',
+        '{"mode":"x","ids":["mirrored-compiled-outside-decay"]}',
+    ],
+)
+def test_what_is_stored_is_not_trusted(tab: Page, text: str) -> None:
+    tab.goto(URL)
+    tab.evaluate("(text) => sessionStorage.setItem('tensorflow-at-scale:self-check', text)", text)
+    tab.reload()
+    tab.get_by_role("button", name="Start").wait_for()
+    assert tab.locator(".check-stage img").count() == 0
+
+
+def test_questions_that_cannot_be_loaded_say_so(browser: Browser, site: str) -> None:
+    reader = browser.new_context(base_url=site)
+    page = reader.new_page()
+    visit(page)
+    page.route(re.compile(r"/self-check/[^/]+\.js$"), lambda route: route.abort())
+    page.get_by_role("button", name="Start").click()
+    page.get_by_text("The questions could not be loaded.").wait_for()
+    page.unroute_all()
+    page.get_by_role("button", name="Start").click()
+    page.locator(".check-stage fieldset.quiz").wait_for()
+    reader.close()
+
+
+def test_without_javascript_it_lists_the_questions(browser: Browser, site: str, boxes: dict[str, str]) -> None:
+    reader = browser.new_context(base_url=site, java_script_enabled=False)
+    page = reader.new_page()
+    page.goto(URL)
+    assert page.locator(".self-check [data-question] a").count() == len(boxes)
+    page.locator(".check-page summary").first.click()
+    page.locator(".check-page a").first.click()
+    assert "#quiz-" in page.url
+    page.goto(URL)
+    card = page.locator(".flashcards details").first
+    card.locator("summary").click()
+    assert card.locator("p").is_visible()
+    reader.close()

@@ -1,0 +1,113 @@
+"""The builders that may follow MkDocs build the same sources: ProperDocs the same site, Zensical the same pages.
+
+Zensical 0.0.73 runs the Markdown extensions of mkdocs.yml and ignores its hooks and unknown plugins. What the pages
+lose by that is listed here, and in CONTRIBUTING.md with the reasons; everything else is compared.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from bs4 import BeautifulSoup
+
+from tests.site.copied import copy_project, environment
+from tests.site.pages import PAGES, PLACEHOLDER, name
+
+if TYPE_CHECKING:
+    from bs4 import Tag
+
+ARCHIVE = "tensorflow-at-scale.zip"
+GENERATOR = re.compile(rb'<meta name="generator" content="[^"]*">')
+# Pages with a part that is made from all pages, when all are known.
+FROM_ALL = {"", "deployment/errors/", "errors/", "how-this-is-verified/", "self-check/", "sources/"}
+# A hook writes the notebooks that lie beside pages; Zensical's theme makes no edit link from a template.
+LEFT_OUT = ".guide-notebook, .headerlink, .page-edit, script, style"
+# A program is downloaded from the site, or its card is on another page: without hooks it is read in the repository.
+PROGRAM = re.compile(r"^(?:\.\./)*programs/|^[^#]+#program-|/blob/main/snippets/[^#]*$")
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a copy of the project, for builders that write into its folder."""
+    folder = tmp_path_factory.mktemp("successor") / "project"
+    copy_project(folder)
+    return folder
+
+
+def build(copy: Path, address: str, *arguments: str) -> None:
+    env = environment(address)
+    command = [sys.executable, "-m", *arguments]
+    done = subprocess.run(command, cwd=copy, env=env, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def zensical(copy: Path, site_address: str) -> Path:
+    """Build with Zensical, strictly, and return the folder of the site."""
+    build(copy, site_address, "zensical", "build", "--clean", "--strict", "--config-file", "mkdocs.yml")
+    return copy / "site"
+
+
+def contents(site: Path) -> dict[str, bytes]:
+    return {file.relative_to(site).as_posix(): file.read_bytes() for file in site.rglob("*") if file.is_file()}
+
+
+def test_properdocs_builds_the_same_site(built_site: Path, copy: Path, site_address: str, tmp_path: Path) -> None:
+    build(copy, site_address, "properdocs", "build", "-q", "--strict", "--site-dir", str(tmp_path / "site"))
+    ours, theirs = contents(built_site), contents(tmp_path / "site")
+    # It packs the pages that are compared one by one, with the name of the generator in each.
+    assert len(ours.pop(ARCHIVE)) and len(theirs.pop(ARCHIVE))
+    assert ours.keys() == theirs.keys()
+    different = [path for path in ours if GENERATOR.sub(b"", ours[path]) != GENERATOR.sub(b"", theirs[path])]
+    assert different == []
+
+
+def article(site: Path, page: str) -> Tag:
+    """Return the article of a page without what the site adds to every page."""
+    found = BeautifulSoup((site / page / "index.html").read_text("utf8"), "html.parser").find("article")
+    assert found is not None
+    for extra in found.select(LEFT_OUT):
+        extra.decompose()
+    return found
+
+
+def text(of: Tag) -> str:
+    """Return the text of an element without white space: lines break elsewhere."""
+    return re.sub(r"\s+", "", of.get_text())
+
+
+def links(of: Tag) -> list[str]:
+    """Return where an article links to; all links to programs count as one, and a lab as its page."""
+    found = [re.sub(r"\.ipynb$|/$", "", str(link["href"])) for link in of.select("a[href]")]
+    return ["program" if PROGRAM.search(link) else link for link in found]
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page not in FROM_ALL and "labs/" not in page], ids=name)
+def test_zensical_builds_the_same_page(page: str, built_site: Path, zensical: Path) -> None:
+    ours, theirs = article(built_site, page), article(zensical, page)
+    assert [code.get_text() for code in ours.select("pre")] == [code.get_text() for code in theirs.select("pre")]
+    assert [link for link in links(theirs) if PLACEHOLDER.search(link)] == []
+    assert links(ours) == links(theirs)
+    assert [text(one) for one in ours.select(".quiz")] == [text(one) for one in theirs.select(".quiz")]
+    assert [one["id"] for one in ours.select(".quiz")] == [one["id"] for one in theirs.select(".quiz")]
+    assert len(ours.select("svg")) == len(theirs.select("svg"))
+    assert text(ours) == text(theirs)
+
+
+@pytest.mark.parametrize("page", sorted(FROM_ALL), ids=name)
+def test_zensical_leaves_out_only_what_needs_all_pages(page: str, built_site: Path, zensical: Path) -> None:
+    titles = [title.get_text() for title in article(zensical, page).select("h1, h2")]
+    ours = [title.get_text() for title in article(built_site, page).select("h1, h2")]
+    assert titles
+    assert [title for title in titles if title not in ours] == []
+
+
+def test_zensical_leaves_out_only_what_hooks_and_plugins_make(built_site: Path, zensical: Path) -> None:
+    pages = {path for path in contents(built_site) if path.endswith("index.html")}
+    missing = pages - contents(zensical).keys()
+    assert missing == {path for path in pages if Path(path).parts[0] == "labs"}

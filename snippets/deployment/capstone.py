@@ -238,7 +238,9 @@ def note(target, answers, path, ms):
     answers = np.asarray(answers)
     gap = float(abs(answers - expected).max())
     alike = int((answers.argmax(1) == expected.argmax(1)).sum())
-    rows.append([target, alike, float(f"{gap:.0e}"), round(size_of(path), 1), round(ms, 3)])
+    rows.append(
+        [target, alike, float(f"{gap:.0e}"), round(size_of(path), 1), round(ms, 3)]
+    )
 
 
 first = tf.constant(x_test[:1])

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from mkdocs.structure.files import File
 
+from hooks import loud
 from hooks.errors import ROOT, GuideError
 
 if TYPE_CHECKING:
@@ -96,7 +97,9 @@ def joined(html: str, names: list[str], name: str) -> str:
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """Join the style sheets that every page links."""
+    """Join the style sheets that every page links; a preview, which renders pages one by one, keeps them apart."""
+    if loud.serving():
+        return
     site = Path(config.site_dir)
     pages = {file: file.read_text("utf-8") for file in site.rglob("*.html")}
     linked = [[link[2] for link in _SHEET.finditer(html)] for html in pages.values()]

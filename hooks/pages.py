@@ -17,6 +17,7 @@ from hooks.errors import GuideError
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.structure.files import Files
+    from mkdocs.structure.pages import Page
 
 # Pages outside `docs/` that people read on the repository's site, where snippets are not expanded.
 DOCS = "docs"
@@ -70,18 +71,29 @@ class Pages:
 
     def _inside(self, path: Path, name: str) -> str:
         """Render a page of the site with the events of a build around it."""
-        plugins, config, files = self.config.plugins, self.config, self.files
+        config, files = self.config, self.files
         file = files.get_file_from_path(path.relative_to(config.docs_dir).as_posix())
         if file is None or file.page is None:
             raise GuideError(name, 0, "MkDocs does not see this page", "take it out of exclude_docs and into nav")
         if file.src_uri not in self.in_nav:
             raise not_in_nav(name)
-        page = plugins.on_pre_page(file.page, config=config, files=files) or file.page
-        page.read_source(config)
-        page.markdown = plugins.on_page_markdown(page.markdown or "", page=page, config=config, files=files)
-        page.render(config, files)
-        content = plugins.on_page_content(page.content or "", page=page, config=config, files=files)
-        return content or ""
+        return render(file.page, config, files)
+
+
+def render(page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Return the content of a page, rendered with the events of a build around it.
+
+    Args:
+        page: of the navigation.
+        config: with its plugins.
+        files: of the site, to which the page may link.
+    """
+    plugins = config.plugins
+    page = plugins.on_pre_page(page, config=config, files=files) or page
+    page.read_source(config)
+    page.markdown = plugins.on_page_markdown(page.markdown or "", page=page, config=config, files=files)
+    page.render(config, files)
+    return plugins.on_page_content(page.content or "", page=page, config=config, files=files) or ""
 
 
 def outside(config: MkDocsConfig, path: Path, name: str) -> list[Block]:

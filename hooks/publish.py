@@ -14,7 +14,7 @@ from hooks.errors import GuideError
 from hooks.lean import lean
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
 PLACEHOLDER = re.compile(
@@ -84,17 +84,18 @@ def under_title(html: str, more: str) -> str:
     return f"{before}{title}\n{more}{after}" if title else html
 
 
-def copy_programs(site: Path, codes: Mapping[str, str]) -> None:
-    """Copy every program into the site, where the cards offer it for download, and what lies beside it.
+def copy_programs(site: Path, paths: Iterable[str], codes: Mapping[str, str]) -> None:
+    """Copy programs into the site, where the cards offer them for download, and what lies beside them.
 
     That is the files it needs, its records for other programs, and its highlighted code, which `cards.js` puts into the
     card that a reader opens.
 
     Args:
         site: the built site.
+        paths: of the programs.
         codes: the highlighted code of each program that has a card, by its path.
     """
-    for program in programs.all_programs():
+    for program in map(programs.load, paths):
         target = site / "programs" / program.path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(program.source, "utf8")

@@ -26,6 +26,8 @@ from hooks import (
     origins,
     pages,
     place,
+    preview,
+    programs,
     publish,
     selfcheck,
     social,
@@ -38,6 +40,7 @@ from hooks.used import PAGES
 if TYPE_CHECKING:
     from jinja2 import Environment
     from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.livereload import LiveReloadServer
     from mkdocs.structure.files import Files
     from mkdocs.structure.nav import Navigation
     from mkdocs.structure.pages import Page
@@ -56,6 +59,12 @@ class _Build:
         self.data: dict[str, Any] = {}
         self.order: dict[str, int] = {}
         self.day = ""
+        # What has been rendered and waits for what needs all pages.
+        self.fresh: set[str] = set()
+        self.programs: list[str] = []
+        self.nav: Navigation
+        self.env: Environment
+        self.found: Files
 
 
 _build = _Build()
@@ -80,6 +89,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:
     """Stop for a page that no reader can find."""
     found = {page.file.src_uri for page in nav.pages}
+    _build.nav = nav
     _build.order = {page.url: at for at, page in enumerate(nav.pages)}
     docs = Path(config.docs_dir).relative_to(_root(config)).as_posix()
     missing = [file.src_uri for file in files.documentation_pages() if file.src_uri not in found]
@@ -100,6 +110,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Check what the page shows, collect its blocks and add what belongs to it."""
+    _build.fresh.add(page.url)
     _build.sources[page.file.dest_uri] = Path(page.file.abs_src_path or "")
     file = _file(page, config)
     if _is_lab(page):
@@ -130,28 +141,42 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
 
 
 def on_env(env: Environment, config: MkDocsConfig, files: Files) -> Environment:
-    """Fill in what needs all pages: the totals, and links to the cards of programs."""
+    """Fill in what needs all pages, on those rendered since: the totals, and links to the cards of programs."""
+    _build.env, _build.found = env, files
     shown = [file.page for file in files.documentation_pages() if file.page]
-    root = _root(config)
-    for name in pages.OUTSIDE:
-        if (root / name).is_file():
-            _build.blocks[name] = pages.outside(config, root / name, name)
+    fresh = [page for page in shown if page.url in _build.fresh]
+    whole = len(fresh) == len(shown)
+    # A preview renders a page alone; the pages that gather from others follow when they are asked for.
+    gathering = whole or any(preview.GATHERS in (page.content or "") for page in fresh)
     uses = [(page.url, str(page.title), used(_file(page, config))) for page in shown]
     questions = [question for _, _, use in uses for question in use.questions]
     verification.check_ids(questions)
-    blocks = [block for found in _build.blocks.values() for block in found]
-    _build.data = verification.collect(blocks=blocks, questions=questions, labs=_build.labs)
+    if gathering:
+        _build.data = verification.collect(blocks=_blocks(config), questions=questions, labs=_build.labs)
     rendered = {page.url: page.content or "" for page in shown}
     cards = {program: url for url, _, use in reversed(uses) for program in use.programs}
-    for page in shown:
+    for page in fresh:
         file = _file(page, config)
         content = error_index.fill(verification.fill(page.content or "", _build.data), uses, file, rendered)
         page.content = publish.links(
             content, url=page.url, file=file, repository=config.extra["repository"], cards=cards
         )
         page.meta.update(verified=_verified(page, config), social=_social(page, config))
-    _take_away(shown, config)
+    cards_of_fresh = {path for page in fresh for path in used(_file(page, config)).programs}
+    _build.programs = programs.paths() if whole else sorted(cards_of_fresh)
+    if gathering:
+        _take_away(shown, config)
+    _build.fresh.clear()
     return env
+
+
+def _blocks(config: MkDocsConfig) -> list[Block]:
+    """Return the blocks of all pages, also of those outside the site."""
+    for name in pages.OUTSIDE:
+        file = _root(config) / name
+        if file.is_file():
+            _build.blocks[name] = pages.outside(config, file, name)
+    return [block for found in _build.blocks.values() for block in found]
 
 
 def _take_away(shown: list[Page], config: MkDocsConfig) -> None:
@@ -188,11 +213,13 @@ def on_post_template(output_content: str, template_name: str, config: MkDocsConf
 def _write(config: MkDocsConfig) -> None:
     """Write what stands beside the pages."""
     site = Path(config.site_dir)
-    publish.copy_programs(site, {path: code for use in PAGES.values() for path, code in use.codes.items()})
+    codes = {path: code for use in PAGES.values() for path, code in use.codes.items()}
+    publish.copy_programs(site, _build.programs, codes)
     for path, content in _build.files.items():
         (site / path).parent.mkdir(parents=True, exist_ok=True)
         (site / path).write_bytes(content if isinstance(content, bytes) else content.encode())
     (site / "verification.json").write_text(verification.to_text(_build.data), "utf8")
+    _build.files.clear()
 
 
 @event_priority(-100)
@@ -203,6 +230,14 @@ def _check(config: MkDocsConfig) -> None:
     if not loud.serving():
         loud.report(links.check(site, site_url=config.site_url or "", sources=_build.sources, root=root))
     loud.stop_on_warnings()
+    if loud.serving():
+        preview.keep(preview.Built(config, _build.found, _build.nav, _build.env, _write))
+
+
+def on_serve(server: LiveReloadServer, config: MkDocsConfig, builder: Any) -> LiveReloadServer:
+    """Render only what an edit can change."""
+    preview.attach(server, config)
+    return server
 
 
 on_post_build = CombinedEvent(_write, _check)

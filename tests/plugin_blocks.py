@@ -23,7 +23,7 @@ from pytest_markdown_docs._runners import DefaultRunner, register_runner
 from pytest_markdown_docs.definitions import FenceTestDefinition
 from pytest_markdown_docs.plugin import MarkdownDocstringCodeModule, MarkdownInlinePythonItem, MarkdownTextFile
 
-from hooks import labs, languages, origins, programs
+from hooks import kept, labs, languages, origins, programs
 from hooks.blocks import Block, uses_tensorflow
 from hooks.errors import GuideError
 from hooks.pages import Pages, is_page
@@ -72,7 +72,7 @@ class Collected:
         path = self.collecting
         if path.read_text("utf8") != text:
             raise GuideError(path, 0, "the page changed while it was collected", "run the tests again")
-        self.found[path] = self.pages.blocks(path)
+        self.found[path] = kept.blocks(path, self.config.rootpath, lambda: self.pages.blocks(path))
         return [
             # The collector keeps only tokens that say Python; each block's own language is looked up when it runs.
             SimpleNamespace(type="fence", info=f"python runner:{RUNNER}", content=b.code, map=[b.line - 1, b.end])

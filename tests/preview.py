@@ -47,16 +47,16 @@ def fetched(address: str) -> str:
         return ""
 
 
-def wait(address: str, mark: str, seconds: float) -> float:
-    """Wait until a page holds a text and return the seconds that took.
+def wait(address: str, mark: str, seconds: float, *, gone: bool = False) -> float:
+    """Wait until a page holds a text, or until it does not, and return the seconds that took.
 
     Raises:
         TimeoutError: it never did.
     """
     start = time.perf_counter()
-    while mark not in fetched(address):
+    while (mark in fetched(address)) == gone:
         if time.perf_counter() - start > seconds:
-            raise TimeoutError(f"{address} does not show {mark!r} after {seconds:.0f} s")
+            raise TimeoutError(f"{address} still {'shows' if gone else 'lacks'} {mark!r} after {seconds:.0f} s")
         time.sleep(0.05)
     return time.perf_counter() - start
 

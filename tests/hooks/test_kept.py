@@ -1,0 +1,84 @@
+"""Blocks of a page come from the cache until something that they are made from changes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hooks import cache, kept, programs
+from hooks.blocks import Block
+from tests.hooks.house import PATH, SOURCE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+PAGE = "docs/page.md"
+# A file, and whether the page depends on it.
+FILES = {
+    PAGE: True,
+    f"snippets/{PATH}": True,
+    f"snippets/{PATH}".replace(".py", ".cpu.json"): True,
+    "snippets/strategies/other.py": False,
+    "docs/glossary.md": True,
+    "docs/other.md": False,
+    "docs/data.json": True,
+    "mkdocs.yml": True,
+    "uv.lock": True,
+    "hooks/blocks.py": True,
+    "README.md": False,
+}
+
+
+@pytest.fixture
+def rendered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
+    """Return a function that asks for the blocks, as a new run does, and says how often the page was rendered."""
+    for name in FILES:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(SOURCE if name.endswith(".py") else f"{PATH}:setup", "utf8")
+    monkeypatch.setattr(cache, "FOLDER", tmp_path / ".cache")
+    monkeypatch.setattr(programs, "SNIPPETS", tmp_path / "snippets")
+    for name in ("CI", "FRESH"):
+        monkeypatch.delenv(name, raising=False)
+    block = Block(PAGE, 1, 3, "python", "x = 1", attributes={"data-schema": "a"})
+    made = 0
+
+    def make() -> list[Block]:
+        nonlocal made
+        made += 1
+        return [block]
+
+    def ask() -> int:
+        kept._whole.cache_clear()
+        assert kept.blocks(tmp_path / PAGE, tmp_path, make) == [block]
+        return made
+
+    return ask
+
+
+def test_nothing_is_rendered_twice(rendered: Callable[[], int]) -> None:
+    assert [rendered(), rendered()] == [1, 1]
+
+
+@pytest.mark.parametrize(("name", "depends"), FILES.items())
+def test_a_change_renders_what_depends_on_it(
+    name: str, depends: bool, rendered: Callable[[], int], tmp_path: Path
+) -> None:
+    rendered()
+    file = tmp_path / name
+    file.write_text(f"{file.read_text('utf8')}\n# changed\n", "utf8")
+    assert rendered() == (2 if depends else 1)
+
+
+def test_a_new_page_renders_those_that_may_link_to_it(rendered: Callable[[], int], tmp_path: Path) -> None:
+    rendered()
+    (tmp_path / "docs" / "new.md").write_text("# New", "utf8")
+    assert rendered() == 2
+
+
+@pytest.mark.parametrize("name", ["CI", "FRESH"])
+def test_ci_and_fresh_render_always(name: str, rendered: Callable[[], int], monkeypatch: pytest.MonkeyPatch) -> None:
+    rendered()
+    monkeypatch.setenv(name, "true")
+    assert [rendered(), rendered()] == [2, 3]

@@ -1,0 +1,131 @@
+"""`make serve`: an edit renders the pages that it can change, and no other; the result is that of a whole build."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.preview import EDIT, PAGE, fetched, server, wait
+from tests.site.copied import copy_project
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MARKDOWN = f"docs/{PAGE}.md"
+PROGRAM = f"snippets/{PAGE}.py"
+
+
+class Site:
+    """A copy of the project and its preview.
+
+    Args:
+        project: the copy.
+        address: of the home page.
+        folder: where the preview's pages lie.
+    """
+
+    def __init__(self, project: Path, address: str, folder: Path) -> None:
+        self.project, self.address, self.folder = project, address, folder
+
+    def read(self) -> dict[str, bytes]:
+        """Return the pages."""
+        found = sorted(self.folder.rglob("*.html"))
+        return {path.relative_to(self.folder).as_posix(): path.read_bytes() for path in found}
+
+    def written(self) -> dict[str, int]:
+        """Return when each page was written."""
+        return {
+            path.relative_to(self.folder).as_posix(): path.stat().st_mtime_ns for path in self.folder.rglob("*.html")
+        }
+
+    def edit(self, file: str, old: str, new: str) -> str:
+        """Replace the first `old` of a file and return what the file was."""
+        path = self.project / file
+        before = path.read_text("utf8")
+        assert old in before
+        path.write_text(before.replace(old, new, 1), "utf8")
+        return before
+
+    def restore(self, file: str, text: str) -> None:
+        """Make a file what it was."""
+        (self.project / file).write_text(text, "utf8")
+
+    def shows(self, page: str, mark: str, *, gone: bool = False) -> None:
+        """Wait until a page shows a text, or no longer does."""
+        wait(f"{self.address}{page}", mark, EDIT, gone=gone)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    place = tmp_path_factory.mktemp("preview")
+    project, temporary = place / "project", place / "tmp"
+    temporary.mkdir()
+    copy_project(project)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TMPDIR", str(temporary))
+        with server(project) as address:
+            yield Site(project, address, next(temporary.glob("mkdocs_*")))
+
+
+def test_an_edit_of_a_page_renders_that_page_alone(site: Site) -> None:
+    before, times = site.read(), site.written()
+    source = site.edit(MARKDOWN, "\n## ", "\n\nSeen one.\n\n## ")
+    site.shows(f"{PAGE}/", "Seen one.")
+    changed = {path for path, when in site.written().items() if times[path] != when}
+    assert changed == {f"{PAGE}/index.html"}
+    site.restore(MARKDOWN, source)
+    site.shows(f"{PAGE}/", "Seen one.", gone=True)
+    assert site.read() == before
+
+
+def test_an_edit_of_a_program_renders_the_pages_that_name_it(site: Site) -> None:
+    times = site.written()
+    source = site.edit(PROGRAM, "[start:setup]\n", "[start:setup]\nseen_two = 2\n")
+    site.shows(f"{PAGE}/", "seen_two")
+    docs = site.project / "docs"
+    naming = [path.relative_to(docs) for path in docs.rglob("*.md") if f"{PAGE}.py" in path.read_text("utf8")]
+    pages = {"/".join([*path.with_suffix("").parts, "index.html"]) for path in naming}
+    changed = {path for path, when in site.written().items() if times[path] != when}
+    assert changed <= {path.removeprefix("index/").replace("/index/", "/") for path in pages}
+    site.restore(PROGRAM, source)
+    site.shows(f"programs/{PAGE}.py", "seen_two", gone=True)
+
+
+def test_pages_that_gather_follow_when_they_are_asked_for(site: Site) -> None:
+    fetched(f"{site.address}self-check/")
+    before = site.read()
+    source = site.edit(MARKDOWN, "\n/// quiz | ", "\n/// quiz | Seen three? ")
+    site.shows(f"{PAGE}/", "Seen three?")
+    assert b"Seen three?" not in (site.folder / "self-check/index.html").read_bytes()
+    assert "Seen three?" in fetched(f"{site.address}self-check/")
+    site.restore(MARKDOWN, source)
+    site.shows(f"{PAGE}/", "Seen three?", gone=True)
+    assert "Seen three?" not in fetched(f"{site.address}self-check/")
+    assert site.read() == before
+
+
+def test_a_mistake_leaves_the_page_and_the_next_edit_mends_it(site: Site) -> None:
+    before = site.read()
+    source = site.edit(MARKDOWN, f'--8<-- "{PAGE}.py', '--8<-- "strategies/mirored.py')
+    site.edit(MARKDOWN, "\n## ", "\n\nSeen four.\n\n## ")
+    end = time.monotonic() + EDIT
+    while "did you mean strategies/mirrored.py" not in (site.project / "log").read_text("utf8"):
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    assert "Seen four." not in fetched(f"{site.address}{PAGE}/")
+    site.restore(MARKDOWN, source.replace("\n## ", "\n\nSeen five.\n\n## ", 1))
+    site.shows(f"{PAGE}/", "Seen five.")
+    site.restore(MARKDOWN, source)
+    site.shows(f"{PAGE}/", "Seen five.", gone=True)
+    assert site.read() == before
+
+
+def test_what_stands_on_every_page_builds_them_all(site: Site) -> None:
+    times = site.written()
+    site.edit("docs/glossary.md", "\n### Replica\n\n", "\n### Replica\n\nSeen six. ")
+    site.shows(f"{PAGE}/", "Seen six.")
+    site.shows("glossary/", "Seen six.")
+    assert all(times[path] != when for path, when in site.written().items())

@@ -14,9 +14,8 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
 import genanki  # type: ignore[import-untyped]
-from bs4 import BeautifulSoup, Tag
 
-from hooks import bank
+from hooks import bank, tree
 from hooks.archive import zipped
 from hooks.selfcheck import slug
 
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 
     from hooks.bank import Asked
     from hooks.flashcards import Word
+    from hooks.tree import Element
 
 FOLDER = "decks"
 FIELDS = ("Front", "Back", "Link", "Id")
@@ -39,6 +39,7 @@ ol { list-style: upper-alpha; } li { margin: 0.3em 0; }
 code { font: 0.9em/1.4 ui-monospace, monospace; }
 .why { margin: 0.2em 0 0.8em; opacity: 0.85; } .link { font-size: 0.8em; }
 """
+PARAGRAPHS = ("p", "li", "div", "pre", "tr")
 BACK = '{{FrontSide}}<hr id="answer">{{Back}}<p class="link"><a href="{{Link}}">On its page</a></p>'
 
 
@@ -70,23 +71,35 @@ def cards(asked: Iterable[Asked], words: Iterable[Word], site: str) -> list[Card
 
 def _question(one: Asked, site: str) -> Card:
     """Return the card of a question: its options in front, right or wrong with the reasons behind."""
-    box = BeautifulSoup(bank.rebase(one.html, one.page.url, site=site), "html.parser")
-    for proof in box.select(".quiz-proof"):
-        proof.decompose()
-    asked = " ".join(_inner(part) for part in box.select("legend > span"))
-    stem = "".join(str(part) for part in box.select("fieldset > :not(legend, ol, details)"))
-    options = "".join(f"<li>{_inner(span)}</li>" for span in box.select(".quiz-options label > span"))
+    box = next(tree.read(bank.rebase(one.html, one.page.url, site=site)).named({"fieldset"}))
+    asked = " ".join(part.inner.strip() for part in _in(box, "legend", "span"))
+    stem = "".join(
+        tree.markup(part)
+        for part in box.children
+        if not isinstance(part, str) and part.name not in ("legend", "ol", "details")
+    )
+    labels = [label for options in box.of_class("quiz-options") for label in options.named({"label"})]
+    options = "".join(
+        f"<li>{span.inner.strip()}</li>" for label in labels for span in label.elements if span.name == "span"
+    )
     told = ""
-    for item in box.select(".quiz-reasons > li"):
-        verdict, reason = item.select_one(".quiz-verdict"), item.select_one(".quiz-reason")
-        mark = "✓" if "quiz-right" in (item.get("class") or []) else "✗"
-        told += f'<li>{mark} {_inner(verdict)}<div class="why">{_inner(reason)}</div></li>'
+    for item in (item for reasons in box.of_class("quiz-reasons") for item in reasons.elements):
+        verdict, reason = next(item.of_class("quiz-verdict")), next(item.of_class("quiz-reason"))
+        reason.children = [
+            part for part in reason.children if isinstance(part, str) or "quiz-proof" not in part.classes
+        ]
+        mark = "✓" if "quiz-right" in item.classes else "✗"
+        told += f'<li>{mark} {verdict.inner.strip()}<div class="why">{reason.inner.strip()}</div></li>'
     front = f"<p>{asked}</p>{stem}<ol>{options}</ol>"
     return Card(one.question.id, one.page.section, front, f"<ol>{told}</ol>", site + one.url)
 
 
-def _inner(element: Tag | None) -> str:
-    return element.decode_contents().strip() if element else ""
+def _in(element: Element, *path: str) -> list[Element]:
+    """Return the elements that a path of names leads to, each directly in the one before."""
+    found = [element]
+    for name in path:
+        found = [child for one in found for child in one.elements if child.name == name]
+    return found
 
 
 def number(name: str, base: int, span: int) -> int:
@@ -143,15 +156,21 @@ def table(found: list[Card]) -> str:
 
 def text(markup: str) -> str:
     """Return a piece of HTML as text: a line for each paragraph, options with their letters."""
-    page = BeautifulSoup(" ".join(markup.split()), "html.parser")
-    for listing in page.select("ol"):
-        for letter, item in zip("ABCDEF", listing.find_all("li", recursive=False), strict=False):
-            item.insert(0, f"{letter}. ")
-    for block in page.select("p, li, div, pre, tr"):
-        block.insert_before("\n")
-        block.append("\n")
-    lines = (line.strip() for line in page.get_text().splitlines())
+    lines = (line.strip() for line in _lines(tree.read(" ".join(markup.split()))).splitlines())
     return "\n".join(line for line in lines if line)
+
+
+def _lines(parent: Element) -> str:
+    letters = iter("ABCDEF") if parent.name == "ol" else iter("")
+    out = ""
+    for child in parent.children:
+        if isinstance(child, str):
+            out += child
+            continue
+        letter = next(letters, "") if child.name == "li" else ""
+        said = (f"{letter}. " if letter else "") + _lines(child)
+        out += f"\n{said}\n" if child.name in PARAGRAPHS else said
+    return out
 
 
 def files(found: list[Card], *, name: str, when: int) -> dict[str, bytes]:

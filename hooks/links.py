@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urljoin, urlsplit
 
+from hooks import tree
 from hooks.errors import GuideError
 
 if TYPE_CHECKING:
@@ -27,26 +27,37 @@ FETCHED_LINKS = {
     "stylesheet", "icon", "shortcut", "apple-touch-icon", "manifest", "preload", "prefetch", "modulepreload",
     "preconnect", "dns-prefetch", "prerender", "mask-icon",
 }  # fmt: skip
+# Most elements have none of these attributes and are passed over.
+NOTED = re.compile(r"\b(?:id|name|href|src|srcset|style|data|poster|background)\s*=", re.IGNORECASE)
+PICTURES = ("img", "svg")
 CSS_URL = re.compile(r"url\(\s*['\"]?(?P<url>[^'\")]+)['\"]?\s*\)|@import\s+['\"](?P<imported>[^'\"]+)['\"]")
 LOCAL = ("", "http", "https")
 
 
 @dataclass
-class _Page(HTMLParser):
+class _Page:
     """What one page holds: its ids, where it leads, what it fetches, and images without a text."""
 
     ids: dict[str, int] = field(default_factory=dict)
     links: list[str] = field(default_factory=list)
     resources: list[str] = field(default_factory=list)
     mute: list[str] = field(default_factory=list)
-    base: str = ""
-    _style: bool = False
 
-    def __post_init__(self) -> None:
-        super().__init__(convert_charrefs=True)
+    @classmethod
+    def of(cls, html: str) -> _Page:
+        """Return what a page holds."""
+        page = cls()
+        for found in tree.TOKEN.finditer(html):
+            if found["name"] and (NOTED.search(found["said"]) or found["name"].lower() in PICTURES):
+                page.note(found["name"].lower(), tree.attributes(found["said"]))
+            elif found["raw"]:
+                page.note(found["raw"].lower(), tree.attributes(found["rawsaid"]))
+                if found["raw"].lower() == "style":
+                    page.resources += _css_urls(found["text"])
+        return page
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        values = {key: value or "" for key, value in attrs}
+    def note(self, tag: str, values: dict[str, str]) -> None:
+        """Note what matters of an element."""
         names = {values[key] for key in ("id", "name") if values.get(key) and (key == "id" or tag == "a")}
         for name in names:
             self.ids[name] = self.ids.get(name, 0) + 1
@@ -68,19 +79,7 @@ class _Page(HTMLParser):
             and not (values.get("aria-label") or values.get("aria-labelledby"))
         ):
             self.mute.append("an svg with role=img")
-        self._style = tag == "style"
         self.resources += _css_urls(values.get("style", ""))
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.handle_starttag(tag, attrs)
-        self._style = False
-
-    def handle_endtag(self, tag: str) -> None:
-        self._style = self._style and tag != "style"
-
-    def handle_data(self, data: str) -> None:
-        if self._style:
-            self.resources += _css_urls(data)
 
 
 def check(site: Path, *, site_url: str, sources: Mapping[str, Path], root: Path) -> list[GuideError]:
@@ -94,9 +93,7 @@ def check(site: Path, *, site_url: str, sources: Mapping[str, Path], root: Path)
     """
     pages: dict[str, _Page] = {}
     for file in sorted(site.rglob("*.html")):
-        page = pages[file.relative_to(site).as_posix()] = _Page()
-        page.feed(file.read_text("utf8"))
-        page.close()
+        pages[file.relative_to(site).as_posix()] = _Page.of(file.read_text("utf8"))
     errors = []
     base = site_url.rstrip("/") + "/"
     for name, page in pages.items():

@@ -29,12 +29,15 @@ COPY = "index.md"
 ALTERNATE = "alternate "
 _pages: list[Page] = []
 _written: dict[str, str] = {}
+_recorded: feed.Runs = {}
 
 
 def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> None:
-    """Keep the pages in the order of reading, and check the redirects."""
+    """Keep the pages in the order of reading and the records of all programs, and check the redirects."""
     _pages[:] = nav.pages
     _written.clear()
+    _recorded.clear()
+    _recorded.update(_runs())
     redirects.check(_redirects(config), {page.url for page in nav.pages})
 
 
@@ -60,7 +63,7 @@ def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
     """Tell what the page is, and where its Markdown and the feed are."""
     head = structured.block(_described(page, config))
     head += f'<link rel="{ALTERNATE}" type="text/markdown" href="{COPY}">'
-    if _runs():
+    if _recorded:
         address = get_relative_url(feed.FILE, page.url)
         head += f'<link rel="{ALTERNATE}" type="application/atom+xml" title="What was run" href="{address}">'
     return output.replace("</head>", f"{head}</head>", 1)
@@ -75,8 +78,8 @@ def on_post_build(config: MkDocsConfig) -> None:
     for page in _pages:
         made[f"{page.url}{COPY}"] = markdown_copy.convert(page.content or "", address + page.url)
     made["llms.txt"] = _llms(config)
-    if found := _runs():
-        made[feed.FILE] = feed.atom(found, name=config.site_name, site=address, pages=_shown(config))
+    if _recorded:
+        made[feed.FILE] = feed.atom(_recorded, name=config.site_name, site=address, pages=_shown(config))
     made |= {path: csp.add_policy(text) for path, text in redirects.stubs(_redirects(config), address).items()}
     for path, text in made.items():
         (site / path).parent.mkdir(parents=True, exist_ok=True)

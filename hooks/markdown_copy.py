@@ -6,17 +6,18 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
-from bs4 import BeautifulSoup
-from bs4.element import NavigableString, PreformattedString, Tag
+from hooks import tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# What only a browser needs, and the answers.
-LEFT_OUT = (
-    "script, style, button, input, nav, .headerlink, .term-notes, .guide-notebook, .quiz-why, .quiz-hint, "
-    ".linenos, .home-picture, .md-source-file"
-)
+    from hooks.tree import Element
+
+# What only a browser needs, and the answers: elements and classes.
+LEFT_OUT = {"script", "style", "button", "input", "nav"}
+LEFT_OUT_CLASSES = {
+    "headerlink", "term-notes", "guide-notebook", "quiz-why", "quiz-hint", "linenos", "home-picture", "md-source-file",
+}  # fmt: skip
 MARKS = {"strong": "**", "b": "**", "em": "*", "i": "*"}
 BLOCKS = {
     "address", "article", "aside", "blockquote", "caption", "dd", "details", "div", "dl", "dt", "fieldset",
@@ -33,14 +34,24 @@ def convert(html: str, address: str) -> str:
         html: the content, as the site shows it.
         address: of the page, which links are made absolute with.
     """
-    soup = BeautifulSoup(html, "html.parser")
-    for element in soup.select(LEFT_OUT):
-        element.decompose()
-    text = "\n\n".join(_blocks(soup, address))
+    page = tree.read(html)
+    _leave_out(page)
+    text = "\n\n".join(_blocks(page, address))
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
 
 
-def _blocks(parent: Tag, address: str) -> list[str]:
+def _leave_out(parent: Element) -> None:
+    """Take out of an element what no program reads."""
+    parent.children = [
+        child
+        for child in parent.children
+        if isinstance(child, str) or not (child.name in LEFT_OUT or LEFT_OUT_CLASSES & set(child.classes))
+    ]
+    for child in parent.elements:
+        _leave_out(child)
+
+
+def _blocks(parent: Element, address: str) -> list[str]:
     """Return the blocks in an element; text between them is a paragraph."""
     found: list[str] = []
     line: list[str] = []
@@ -52,7 +63,7 @@ def _blocks(parent: Tag, address: str) -> list[str]:
             found.append(text)
 
     for child in parent.children:
-        if isinstance(child, Tag) and (child.name in BLOCKS or child.find(list(BLOCKS))):
+        if not isinstance(child, str) and (child.name in BLOCKS or any(child.named(BLOCKS))):
             close()
             found += [text for text in _block(child, address) if text.strip()]
         else:
@@ -61,8 +72,8 @@ def _blocks(parent: Tag, address: str) -> list[str]:
     return found
 
 
-def _block(element: Tag, address: str) -> list[str]:
-    name, classes = element.name, element.get_attribute_list("class")
+def _block(element: Element, address: str) -> list[str]:
+    name, classes = element.name, element.classes
     if re.fullmatch(r"h[1-6]", name):
         return [f"{'#' * int(name[1])} {_line(element, address)}"]
     if name == "pre":
@@ -82,67 +93,59 @@ def _block(element: Tag, address: str) -> list[str]:
     return _blocks(element, address)
 
 
-def _inline(nodes: Iterable[object], address: str) -> str:
+def _inline(nodes: Iterable[Element | str], address: str) -> str:
     """Return running text."""
-    out = []
-    for node in nodes:
-        if isinstance(node, PreformattedString):
-            continue  # a comment
-        if isinstance(node, NavigableString):
-            out.append(str(node))
-        elif isinstance(node, Tag):
-            out.append(_span(node, address))
-    return "".join(out)
+    return "".join(node if isinstance(node, str) else _span(node, address) for node in nodes)
 
 
-def _span(element: Tag, address: str) -> str:
+def _span(element: Element, address: str) -> str:
     if element.name == "code":
-        text = element.get_text()
+        text = element.text
         ticks = "``" if "`" in text else "`"
         return f"{ticks}{text}{ticks}"
     if element.name == "br":
         return " "
     if element.name == "svg":
-        label = element.get("aria-label")
+        label = element.attributes.get("aria-label")
         return f"[Figure: {label}]" if label else ""
     if element.name == "img":
-        return f"![{element.get('alt', '')}]({urljoin(address, str(element.get('src', '')))})"
+        return f"![{element.attributes.get('alt', '')}]({urljoin(address, element.attributes.get('src', ''))})"
     text = _inline(element.children, address)
-    if element.name == "a" and element.get("href") and text.strip():
-        return f"[{text}]({urljoin(address, str(element['href']))})"
+    if element.name == "a" and element.attributes.get("href") and text.strip():
+        return f"[{text}]({urljoin(address, element.attributes['href'])})"
     mark = MARKS.get(element.name, "") if text.strip() else ""
     return f"{mark}{text}{mark}"
 
 
-def _line(element: Tag, address: str) -> str:
+def _line(element: Element, address: str) -> str:
     return " ".join(_inline(element.children, address).split())
 
 
-def _code(element: Tag) -> str:
-    box = element.find_parent(class_=re.compile(r"language-"))
-    names = [name for one in (element, box) if one is not None for name in one.get_attribute_list("class") if name]
+def _code(element: Element) -> str:
+    box = next((one for one in element.parents() if any("language-" in name for name in one.classes)), None)
+    names = [*element.classes, *(box.classes if box else [])]
     language = next((name.removeprefix("language-") for name in names if name.startswith("language-")), "text")
-    text = element.get_text().strip("\n")
+    text = element.text.strip("\n")
     ticks = "```"
     while ticks in text:
         ticks += "`"
     return f"{ticks}{language}\n{text}\n{ticks}"
 
 
-def _list(element: Tag, address: str) -> str:
+def _list(element: Element, address: str) -> str:
     lines = []
-    for number, item in enumerate(element.find_all("li", recursive=False), start=1):
+    items = [child for child in element.elements if child.name == "li"]
+    for number, item in enumerate(items, start=1):
         mark = f"{number}. " if element.name == "ol" else "- "
         text = "\n\n".join(_blocks(item, address))
         lines.append(mark + text.replace("\n", "\n" + " " * len(mark)))
     return re.sub(r"(?m)^\s+$", "", "\n".join(lines))
 
 
-def _table(element: Tag, address: str) -> list[str]:
-    caption = element.find("caption")
+def _table(element: Element, address: str) -> list[str]:
+    caption = next(element.named({"caption"}), None)
     rows = [
-        [_line(cell, address).replace("|", "\\|") for cell in row.find_all(["th", "td"])]
-        for row in element.find_all("tr")
+        [_line(cell, address).replace("|", "\\|") for cell in row.named({"th", "td"})] for row in element.named({"tr"})
     ]
     rows = [row for row in rows if row]
     if not rows:
@@ -152,9 +155,9 @@ def _table(element: Tag, address: str) -> list[str]:
     return [*([_line(caption, address)] if caption else []), shown]
 
 
-def _question(element: Tag, address: str) -> str:
-    asked = element.find(class_="quiz-question")
-    options = element.select("ol.quiz-options > li")
+def _question(element: Element, address: str) -> str:
+    asked = next(element.of_class("quiz-question"), None)
+    options = [item for listing in element.of_class("quiz-options") for item in listing.elements if item.name == "li"]
     lines = [f"**Question.** {_line(asked, address)}" if asked else "**Question.**", ""]
     lines += [f"- ({letter}) {_line(option, address)}" for letter, option in zip(LETTERS, options, strict=False)]
     return "\n".join(lines)

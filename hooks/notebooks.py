@@ -5,7 +5,8 @@ from __future__ import annotations
 import html
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import nbformat
@@ -80,9 +81,10 @@ def notebook(*, source: str, blocks: list[Block], title: str, site: str, folder:
         writer.show(block)
         at = block.end
     writer.say(to_jupyter("\n".join(lines[at:]), base=f"{site}{folder}", page=page))
-    made = nbformat.v4.new_notebook(cells=writer.cells, metadata=METADATA)
+    made = nbformat.from_dict({"nbformat": 4, "nbformat_minor": 5, "metadata": METADATA, "cells": writer.cells})
+    # Once, for the whole: nbformat's own makers check each cell when it is made, and all of them when they are written.
     nbformat.validate(made)
-    return nbformat.writes(made) + "\n"
+    return nbformat.v4.writes(made) + "\n"
 
 
 def links(*, path: str, repository: Mapping[str, str]) -> str:
@@ -108,16 +110,21 @@ class _Writer:
     """Collects the cells; it knows how far each program has been written."""
 
     blocks: list[Block]
-    cells: list[nbformat.NotebookNode] = field(default_factory=list)
+    cells: list[dict[str, Any]] = field(default_factory=list)
     done: dict[str, int] = field(default_factory=dict)  # lines of each program that are in cells
 
     def say(self, text: str) -> None:
         if text:
-            self.cells.append(nbformat.v4.new_markdown_cell(text, id=f"cell-{len(self.cells)}"))
+            self._add("markdown", text)
 
     def run(self, code: str) -> None:
         if code.strip():
-            self.cells.append(nbformat.v4.new_code_cell(code.strip("\n"), id=f"cell-{len(self.cells)}"))
+            self._add("code", code.strip("\n"), execution_count=None, outputs=[])
+
+    def _add(self, kind: str, source: str, **more: Any) -> None:
+        self.cells.append(
+            {"id": f"cell-{len(self.cells)}", "cell_type": kind, "source": source, "metadata": {}, **more}
+        )
 
     def show(self, block: Block) -> None:
         """Write one block, and after the last block of a program the rest of it."""
@@ -176,17 +183,22 @@ def _shares(program: Program) -> bool:
 
 def _splits(program: Program, blocks: list[Block]) -> bool:
     """Tell whether every cell would be whole statements."""
-    lines = program.source.split("\n")
-    ends = [
+    ends = {
         program.sections[block.section].last + 1 for block in blocks if block.program == program.path and block.section
-    ]
-    start = 0
-    for end in [*sorted(ends), len(lines)]:
+    }
+    return _compiles(program.source, tuple(sorted(ends)))
+
+
+@lru_cache(maxsize=256)  # a page asks for the same ones at every block
+def _compiles(source: str, ends: tuple[int, ...]) -> bool:
+    """Tell whether every part of a source is whole statements; each but the last ends before one of the lines."""
+    lines, start = source.split("\n"), 0
+    for end in [*ends, len(lines)]:
         try:
-            compile("\n".join(lines[start:end]), program.path, "exec", dont_inherit=True)
+            compile("\n".join(lines[start:end]), "part", "exec", dont_inherit=True)
         except SyntaxError:
             return False
-        start = max(start, end)
+        start = end
     return True
 
 

@@ -14,6 +14,7 @@ import hashlib
 import os
 import re
 import textwrap
+import time
 import tomllib
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path, PurePosixPath
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 SNIPPETS = ROOT / "snippets"
 FOREIGN = {"hooks", "tests", "snippets"}
+# Nanoseconds after which a file's time of change tells whether it changed since.
+SETTLED = 2 * 10**9
 
 _METADATA = re.compile(r"(?m)^# /// script\n(?P<body>(?:#(?: .*)?\n)*?)# ///$")
 _MARKER = re.compile(r"^[ \t]*# --8<-- \[(?P<type>start|end):(?P<name>[a-z][a-z0-9_-]*)\][ \t]*$")
@@ -97,14 +100,18 @@ def load(path: str, *, root: Path | None = None) -> Program:
     if pure.is_absolute() or ".." in pure.parts or pure.suffix != ".py":
         raise GuideError(file, 0, f"'{path}' is not a path of a program", "write it as 'section/name.py'")
     try:
-        source = file.read_text(encoding="utf-8")
+        stamp = file.stat()
+        # A file that changed just now may change again within the clock's grain, so it is read.
+        if time.time_ns() - stamp.st_mtime_ns > SETTLED:
+            program = _kept(pure.as_posix(), file, stamp.st_mtime_ns, stamp.st_size)
+        else:
+            program = _parse(pure.as_posix(), file, file.read_text(encoding="utf-8"))
     except FileNotFoundError:
         near = difflib.get_close_matches(path, paths(root=root), n=3, cutoff=0.5)
         cure = f"did you mean {' or '.join(near)}" if near else "write it, or correct the path"
         raise GuideError(file, 0, f"there is no program '{path}'", cure) from None
     except (OSError, UnicodeDecodeError) as error:
         raise GuideError(file, 0, f"the program cannot be read ({error})", "make it a readable file in UTF-8") from None
-    program = _parse(pure.as_posix(), file, source)
     return _with_companions(program) if program.options.files else program
 
 
@@ -149,6 +156,12 @@ def _with_companions(program: Program) -> Program:
             cause = f"[tool.guide] names '{file.name}' in files, but there is no such file beside the program"
             raise GuideError(program.file, line, cause, "add the file, or remove its name") from None
     return replace(program, sha256=whole.hexdigest())
+
+
+@functools.lru_cache(maxsize=4096)
+def _kept(path: str, file: Path, _changed: int, _size: int) -> Program:
+    """Read a program again only when its file changed: a build asks for the same ones hundreds of times."""
+    return _parse(path, file, file.read_text(encoding="utf-8"))
 
 
 @functools.lru_cache(maxsize=1024)

@@ -51,27 +51,36 @@ def words(texts: Iterable[str]) -> set[str]:
 class Used:
     """What the elements of the site can have: classes, and values of attributes."""
 
-    def __init__(self, pages: list[str], scripts: list[str], *, named: bool) -> None:
+    def __init__(self, pages: list[str], scripts: list[str]) -> None:
         """Read the pages and the scripts of the site.
 
         Args:
             pages: their HTML.
             scripts: their text.
-            named: any word of a script counts as a class, not only those that it gives in a known way.
         """
         given = [found["names"] for script in scripts for found in _GIVEN.finditer(script)]
         pieces = [text for script in scripts for text in _TEMPLATE.findall(script)]
-        written = [names for page in pages for names in _CLASS.findall(page)]
-        self.classes = words([*written, *(scripts if named else [*given, *pieces])])
-        self.beginnings = tuple({word for script in scripts for word in _BEGINNING.findall(script)})
-        self.fixed = words(value for page in pages for value in _ATTRIBUTE.findall(page))
-        self.values = words([*pages, *scripts])
+        written = {names for page in pages for names in _CLASS.findall(page)}
+        self.scripts = scripts
+        self.classes = words([*written, *given, *pieces])
+        # Any word of a script, not only those that it gives in a known way.
+        self.named = self.classes | words(scripts)
+        self.beginnings = tuple({word for script in scripts for word in _BEGINNING.findall(script)}) or ("\0",)
+        self.fixed = words({value for page in pages for value in _ATTRIBUTE.findall(page)})
+        self._texts = [*scripts, *pages]
+        self._seen: dict[str, bool] = {}
 
-    def fits(self, selector: list[Node]) -> bool:
-        """Tell whether an element can match; what a selector has in brackets, such as `:is()`, is not looked at."""
+    def fits(self, selector: list[Node], *, named: bool) -> bool:
+        """Tell whether an element can match; what a selector has in brackets, such as `:is()`, is not looked at.
+
+        Args:
+            selector: the parts of the selector.
+            named: whether any word of a script counts as a class.
+        """
+        classes = self.named if named else self.classes
         for before, token in zip([None, *selector], selector, strict=False):
             if token.type == "ident" and before is not None and before == ".":
-                if token.value not in self.classes and not token.value.startswith(self.beginnings or ("\0",)):
+                if token.value not in classes and not token.value.startswith(self.beginnings):
                     return False
             elif isinstance(token, SquareBracketsBlock) and not self._has(token):
                 return False
@@ -81,8 +90,15 @@ class Used:
         content = [part for part in attribute.content if part.type != "whitespace"]
         if len(content) != 3 or content[1] != "=":
             return True
-        known = self.fixed if content[0].value in _FIXED else self.values
-        return all(word in known for word in _WORD.findall(content[2].value))
+        asked = _WORD.findall(content[2].value)
+        return all(word in self.fixed if content[0].value in _FIXED else self._stands(word) for word in asked)
+
+    def _stands(self, word: str) -> bool:
+        """Tell whether a word stands anywhere. Few are asked for, so each is looked up when it is."""
+        if word not in self._seen:
+            whole = re.compile(rf"(?<![\w-]){re.escape(word)}(?![\w-])")
+            self._seen[word] = any(word in text and whole.search(text) for text in self._texts)
+        return self._seen[word]
 
 
 def selectors(prelude: list[Node]) -> list[list[Node]]:
@@ -101,15 +117,17 @@ def parsed(text: str | list[Node]) -> list[Node]:
     return list(tinycss2.parse_rule_list(text, skip_comments=True, skip_whitespace=True))
 
 
-def kept(rules: list[Node], used: Used) -> str:
+def kept(rules: list[Node], used: Used, *, named: bool) -> str:
     """Return the rules that an element of the site can match."""
     text = []
     for rule in rules:
         if isinstance(rule, QualifiedRule):
-            live = [tinycss2.serialize(part).strip() for part in selectors(rule.prelude) if used.fits(part)]
+            live = [
+                tinycss2.serialize(part).strip() for part in selectors(rule.prelude) if used.fits(part, named=named)
+            ]
             text.append(f"{','.join(live)}{{{tinycss2.serialize(rule.content)}}}" if live else "")
         elif isinstance(rule, AtRule) and rule.lower_at_keyword in _NESTED and rule.content is not None:
-            inner = kept(parsed(rule.content), used)
+            inner = kept(parsed(rule.content), used, named=named)
             text.append(f"@{rule.at_keyword}{tinycss2.serialize(rule.prelude)}{{{inner}}}" if inner else "")
         else:
             text.append(rule.serialize())
@@ -133,20 +151,19 @@ def without(rules: list[Node], properties: set[str]) -> str:
     return "".join(text)
 
 
-def prune(css: str, pages: list[str], scripts: list[str], others: list[str], *, named: bool) -> str:
+def prune(css: str, used: Used, others: list[str], *, named: bool) -> str:
     """Return a style sheet without what the site cannot use.
 
     Args:
         css: the style sheet.
-        named: whether to keep every class that a script names; the theme's scripts name many that they only look for.
-        pages: the HTML of all pages.
-        scripts: all scripts.
+        used: what the site can have.
         others: the other style sheets, which may refer to this one's properties.
+        named: whether to keep every class that a script names; the theme's scripts name many that they only look for.
     """
-    css = kept(parsed(css), Used(pages, scripts, named=named))
-    wanted = set(_PROPERTY.findall("\n".join([css, *others, *scripts])))
+    css = kept(parsed(css), used, named=named)
+    wanted = set(_PROPERTY.findall("\n".join([css, *others, *used.scripts])))
     declared = set(re.findall(r"(?<=[{;])\s*(--[\w-]+)(?=\s*:)", css))
-    unused = {name for name in declared - wanted if not any(name in script for script in scripts)}
+    unused = {name for name in declared - wanted if not any(name in script for script in used.scripts)}
     return without(parsed(css), unused) if unused else css
 
 
@@ -166,9 +183,10 @@ def on_post_build(config: MkDocsConfig) -> None:
     scripts = [file.read_text("utf-8") for kind in ("*.js", "*.py.txt") for file in site.rglob(kind)]
     files = [*site.glob("assets/stylesheets/*.css"), *site.glob("assets/*.css")]
     sheets = {file: file.read_text("utf-8") for file in files}
+    used = Used(list(pages.values()), scripts)
     for file, css in sheets.items():
         others = [text for other, text in sheets.items() if other != file]
-        text = prune(css, list(pages.values()), scripts, others, named="stylesheets" not in file.parts)
+        text = prune(css, used, others, named="stylesheets" not in file.parts)
         named = file.with_name(f"{file.name.split('.')[0]}.{sha256(text.encode()).hexdigest()[:8]}.css")
         file.unlink()
         named.write_text(text, "utf-8")

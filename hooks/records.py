@@ -11,6 +11,7 @@ import json
 import re
 import tomllib
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from packaging.markers import Marker
@@ -21,6 +22,7 @@ from hooks import atomic, programs, shapes
 from hooks.errors import ROOT, GuideError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from hooks.programs import Program
@@ -114,17 +116,17 @@ def packages_of(program: Program) -> list[str]:
     names = set(ALWAYS)
     for text in program.dependencies:
         try:
-            names.add(canonicalize_name(Requirement(text).name))
+            names.add(_package(text))
         except InvalidRequirement as error:
             cause = f"'{text}' is not a requirement ({error})"
             raise GuideError(program.file, 1, cause, "write it as in 'tensorflow==2.21.*'") from None
     return sorted(names)
 
 
-def locked_versions() -> dict[str, str]:
+def locked_versions() -> Mapping[str, str]:
     """Return the version that `uv.lock` holds for each package on this machine."""
     stamp = LOCK.stat()
-    return dict(_locked(LOCK, stamp.st_mtime_ns, stamp.st_size))
+    return _locked(LOCK, stamp.st_mtime_ns, stamp.st_size)
 
 
 def write(record: Record, *, root: Path | None = None) -> Path:
@@ -243,13 +245,18 @@ def _read(file: Path, program: str, device: str, _mtime: int, _size: int) -> Rec
 
 
 @functools.lru_cache(maxsize=4)
-def _locked(lock: Path, _mtime: int, _size: int) -> tuple[tuple[str, str], ...]:
+def _locked(lock: Path, _mtime: int, _size: int) -> Mapping[str, str]:
     versions: dict[str, str] = {}
     for package in tomllib.loads(lock.read_text(encoding="utf-8"))["package"]:
         markers = package.get("resolution-markers", [])
         if "version" in package and (not markers or any(Marker(text).evaluate() for text in markers)):
             versions[package["name"]] = package["version"]
-    return tuple(versions.items())
+    return MappingProxyType(versions)
+
+
+@functools.lru_cache(maxsize=256)
+def _package(requirement: str) -> str:
+    return canonicalize_name(Requirement(requirement).name)
 
 
 def _json(value: Any, depth: int, *, compact: bool) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import functools
 import os
 import re
 from dataclasses import dataclass
@@ -13,7 +12,6 @@ from hooks import programs, records
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
     from hooks.records import Record
 
@@ -85,20 +83,9 @@ def program_of(path: str) -> programs.Program:
         GuideError: the program itself is malformed.
     """
     root = programs.SNIPPETS
-    try:
-        found = (root / path).stat() if PROGRAM.fullmatch(path) else None
-    except OSError:
-        found = None
-    if not found:
+    if not PROGRAM.fullmatch(path) or not (root / path).exists():
         known = programs.paths(root=root)
         raise Missing(f"there is no program `{path}`", f"name a file under `snippets/` ({near(path, known)})")
-    program = _load(path, root, found.st_mtime_ns, found.st_size)
-    return programs.load(path, root=root) if program.options.files else program
-
-
-@functools.lru_cache(maxsize=1024)
-def _load(path: str, root: Path, _changed: int, _size: int) -> programs.Program:
-    """Read a program again only when its file changed: a page refers to the same ones many times."""
     return programs.load(path, root=root)
 
 

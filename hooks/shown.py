@@ -5,9 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from functools import lru_cache
-from html.parser import HTMLParser
+from typing import TYPE_CHECKING
 
-VOID = frozenset(["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"])
+from hooks import tree
+
+if TYPE_CHECKING:
+    from hooks.tree import Element
+
 HIDDEN = frozenset({"script", "style", "template", "svg"})
 # What the extension draws from records carries one of these classes: it is no block of the page's author.
 GENERATED = frozenset({"guide-output", "guide-program", "guide-error", "guide-figure", "guide-table", "guide-quiz"})
@@ -42,51 +46,42 @@ class Shown:
 @lru_cache(maxsize=1)  # two checks read the same page, one after the other
 def read(html: str) -> Shown:
     """Return what a page shows; it is not to be changed."""
-    reader = _Reader()
-    reader.feed(DRAWING.sub("", html))
-    reader.close()
-    return reader.shown
+    shown = Shown()
+    _look(tree.read(DRAWING.sub("", html)), shown, (), None)
+    return shown
 
 
-class _Reader(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.shown = Shown()
-        self.open: list[tuple[str, frozenset[str], dict[str, str]]] = []
-        self.code: Code | None = None
+def _look(parent: Element, shown: Shown, above: tuple[Element, ...], code: Code | None) -> None:
+    """Note what an element shows.
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag in VOID:
-            return
-        values = {key: value or "" for key, value in attrs}
-        self.open.append((tag, frozenset(values.get("class", "").split()), values))
-        if tag == "pre":
-            classes = frozenset().union(*(names for _, names, _ in self.open))
-            box = next((said for _, names, said in reversed(self.open) if "highlight" in names), None)
-            self.code = Code(box, generated=bool(classes & GENERATED))
-            if "linenos" not in classes:
-                self.shown.codes.append(self.code)
-        elif tag == "code":
-            if self.code is not None:
-                self.code.is_code = True
+    Args:
+        parent: the element.
+        shown: what is noted.
+        above: the elements that hold it, itself included.
+        code: the block of code that it belongs to.
+    """
+    for child in parent.children:
+        if isinstance(child, str):
+            if code is not None:
+                code.parts.append(child)
+            elif any(one.name == "code" for one in above) and shown.inline:
+                shown.inline[-1] += child
             else:
-                self.shown.inline.append("")
-
-    def handle_endtag(self, tag: str) -> None:
-        if not any(name == tag for name, *_ in self.open):
-            return
-        while self.open.pop()[0] != tag:
-            pass
-        if tag == "pre":
-            self.code = None
-
-    def handle_data(self, data: str) -> None:
-        tags = {tag for tag, *_ in self.open}
-        if self.code is not None:
-            self.code.parts.append(data)
-        elif tags & HIDDEN:
-            return
-        elif "code" in tags and self.shown.inline:
-            self.shown.inline[-1] += data
-        else:
-            self.shown.prose.append(data)
+                shown.prose.append(child)
+            continue
+        inside = code
+        if child.name == "pre":
+            boxes = (*above, child)
+            classes = {name for box in boxes for name in box.classes}
+            box = next((box.attributes for box in reversed(boxes) if "highlight" in box.classes), None)
+            inside = Code(box, generated=bool(classes & GENERATED))
+            if "linenos" not in classes:
+                shown.codes.append(inside)
+        elif child.name == "code":
+            if code is not None:
+                code.is_code = True
+            else:
+                shown.inline.append("")
+        elif child.name in HIDDEN and code is None:
+            continue
+        _look(child, shown, (*above, child), inside)

@@ -9,14 +9,14 @@ from __future__ import annotations
 import html as htmllib
 import re
 from dataclasses import dataclass, field
-from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
+from hooks import tree
 from hooks.markup import tag
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 MARK = "<!-- guide:sources -->"
 YEAR = re.compile(r"\b(?:19|20)\d\d\b")
@@ -47,28 +47,12 @@ class Source:
         return re.sub(r"^https?://(?:www\.)?|/$", "", unquote(self.url))
 
 
-class _Links(HTMLParser):
-    """Collects the links of a page that lead outside, with their texts; what the build itself links is left out."""
-
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.found: list[tuple[str, str]] = []
-        self.href = ""
-        self.said: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        href = dict(attrs).get("href") or ""
-        if tag == "a" and href.startswith(("https://", "http://")):
-            self.href, self.said = href, []
-
-    def handle_data(self, data: str) -> None:
-        if self.href:
-            self.said.append(data)
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag == "a" and self.href:
-            self.found.append((self.href, " ".join("".join(self.said).split())))
-            self.href = ""
+def _links(html: str) -> Iterator[tuple[str, str]]:
+    """Yield the links of a page that lead outside, with their texts."""
+    for link in tree.read(html).named({"a"}):
+        href = link.attributes.get("href", "")
+        if href.startswith(("https://", "http://")):
+            yield href, " ".join(link.text.split())
 
 
 def collect(pages: Iterable[tuple[str, str, str]], own: Sequence[str] = ()) -> list[Source]:
@@ -80,10 +64,7 @@ def collect(pages: Iterable[tuple[str, str, str]], own: Sequence[str] = ()) -> l
     """
     found: dict[str, Source] = {}
     for url, title, html in pages:
-        reader = _Links()
-        reader.feed(html)
-        reader.close()
-        for href, name in reader.found:
+        for href, name in _links(html):
             if href.startswith(tuple(own)):
                 continue
             source = found.setdefault(_key(href), Source(href))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
 
 import jsonschema
@@ -11,7 +12,7 @@ import nbformat
 import pytest
 from bs4 import BeautifulSoup
 
-from hooks import labs, programs, records
+from hooks import labs, programs, records, tree
 from hooks.blocks import blocks_of
 from hooks.errors import ROOT
 from hooks.pages import DOCS, Pages, paths
@@ -49,6 +50,35 @@ def test_what_is_published_is_what_is_checked(page: Path, built_site: Path, page
     assert [block.sha256 for block in shown] == [block.sha256 for block in tested]
     counted = [entry["sha256"] for entry in data["blocks"] if entry["page"] == f"{DOCS}/{page}"]
     assert counted == [block.sha256 for block in tested]
+
+
+class _Seen(HTMLParser):
+    """What the standard library's parser reads of a page: each element with its attributes, and all text."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.elements: list[tuple[str, dict[str, str]]] = []
+        self.said: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, {name: value or "" for name, value in reversed(attrs)}))
+
+    def handle_data(self, data: str) -> None:
+        if not self.elements or self.lasttag not in ("script", "style"):
+            self.said.append(data)
+
+
+def test_the_quick_reader_sees_what_a_parser_sees(built_site: Path) -> None:
+    for file in sorted(built_site.rglob("*.html")):
+        html = file.read_text("utf8")
+        seen, page = _Seen(), tree.read(html)
+        seen.feed(html)
+        seen.close()
+        assert [(one.name, one.attributes) for one in page.walk()] == seen.elements, file
+        assert "".join(page.text.split()) == "".join("".join(seen.said).split()), file
+        nested = [[above.name for above in one.parents()] for one in page.walk()]
+        parsed = BeautifulSoup(html, "html.parser")
+        assert nested == [[above.name for above in one.parents][:-1] for one in parsed.find_all(True)], file
 
 
 def test_every_program_can_be_downloaded(built_site: Path) -> None:

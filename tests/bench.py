@@ -2,12 +2,15 @@
 
     make bench                                    a sample of programs with one process each
     make bench ARGS="strategies/ --growth"        those whose path holds a text; also four and sixteen times as many
-    make bench ARGS="--only runner,nbmake"        some of the ways
+    make bench ARGS="--only nbmake"               some of the other ways
+    make bench ARGS="--short 2"                   every program whose record says at most two seconds
 
 The ways: this runner; the same runner with a fresh interpreter for each program; nbmake on a notebook for each program;
 pytest-markdown-docs as it comes, on a page for each program, all in its one process. The floor is what no runner can
 beat: the programs' own seconds shared by the cores, plus one import of TensorFlow. Only ratios are worth quoting; the
-seconds belong to this machine and to what else it does.
+seconds belong to this machine and to what else it does. A ratio depends on the programs: what a runner saves is the
+start of each, so the longer they compute, the closer all ways come to the number of cores; the first line says how long
+that is. With `--growth` each of the four or sixteen runs of a program is a run: the runner keeps no results.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ from typing import TYPE_CHECKING
 import nbformat
 import psutil
 
-from hooks import devices, notebooks, programs
+from hooks import devices, notebooks, programs, records
 from hooks.runner import PRELOAD, Runner
 
 if TYPE_CHECKING:
@@ -42,22 +45,32 @@ PASSED = re.compile(r"(\d+) passed")
 
 @dataclass
 class Took:
-    """What one way took: wall seconds, programs that passed, MiB at the peak of all its processes together."""
+    """What one way took: wall seconds, programs that passed, their own seconds.
+
+    `peak` is the MiB of all its processes together at their highest, `child` those of the largest process.
+    """
 
     wall: float = 0.0
     passed: int = 0
     peak: float = 0.0
     own: float = 0.0
-    child: int = 0
+    child: float = 0.0
 
 
-def chosen(patterns: list[str]) -> list[programs.Program]:
-    """Return the programs to run: those that hold one of the patterns, or a sample spread over all sections."""
+def chosen(patterns: list[str], short: float | None = None) -> list[programs.Program]:
+    """Return the programs to run: those that hold one of the patterns, or a sample spread over all sections.
+
+    Args:
+        patterns: parts of paths.
+        short: take every program whose record says at most so many seconds instead of a sample.
+    """
     plain = [
         p for p in programs.all_programs() if p.options.processes == 1 and not p.options.alone and not p.options.env
     ]
-    if patterns:
-        return [p for p in plain if any(pattern in p.path for pattern in patterns)]
+    if short is not None:
+        plain = [p for p in plain if (known := records.load(p)) and known.seconds <= short]
+    if patterns or short is not None:
+        return [p for p in plain if any(pattern in p.path for pattern in patterns or [""])]
     step = max(1, len(plain) // SAMPLE)
     return plain[::step][:SAMPLE]
 
@@ -78,7 +91,9 @@ def measured() -> Iterator[Took]:
                     info = process.memory_full_info()
                 except psutil.Error:
                     continue
-                total += getattr(info, "pss", info.uss)
+                size = getattr(info, "pss", info.uss)
+                total += size
+                took.child = max(took.child, size / 2**20)
             took.peak = max(took.peak, total / 2**20)
 
     watcher = threading.Thread(target=watch, daemon=True)
@@ -104,7 +119,6 @@ def run(preload: tuple[str, ...], chosen_programs: list[programs.Program]) -> To
         if not result.ok:
             sys.exit(f"bench: {program.path} failed, nothing to compare:\n{result.error}")
     took.passed, took.own = len(results), sum(result.seconds for result in results)
-    took.child = max(result.peak_mib for result in results)
     return took
 
 
@@ -154,13 +168,18 @@ def compare(found: list[programs.Program], only: set[str]) -> None:
     import_seconds()  # warms the page cache for all
     once = import_seconds()
     ours = run(PRELOAD, found)
-    floor = ours.own / devices.cores() + once
-    print(f"{'':28}{'passed':>8}{'wall [s]':>10}{'to floor':>10}{'to this runner':>16}{'peak [MiB]':>12}")
+    # The quicker of the imports before and after: what else the machine does must not raise the floor.
+    floor = ours.own / devices.cores() + min(once, import_seconds())
+    print(f"the programs compute {ours.own:.1f} s, {ours.own / len(found):.1f} s each")
+    print(
+        f"{'':28}{'passed':>8}{'wall [s]':>10}{'to floor':>10}{'to this runner':>16}"
+        f"{'peak [MiB]':>12}{'largest [MiB]':>15}"
+    )
 
     def say(name: str, took: Took) -> None:
         print(
             f"{name:28}{took.passed:>8}{took.wall:>10.1f}{took.wall / floor:>10.2f}"
-            f"{took.wall / ours.wall:>16.2f}{took.peak:>12.0f}",
+            f"{took.wall / ours.wall:>16.2f}{took.peak:>12.0f}{took.child:>15.0f}",
             flush=True,
         )
 
@@ -175,7 +194,6 @@ def compare(found: list[programs.Program], only: set[str]) -> None:
         if name in only:
             with tempfile.TemporaryDirectory() as folder:
                 say(title, way(found, Path(folder)))
-    print(f"largest process of a program: {ours.child} MiB")
 
 
 def grow(found: list[programs.Program]) -> None:
@@ -192,8 +210,9 @@ def main() -> None:
     parser.add_argument("patterns", nargs="*", help="parts of the paths of programs")
     parser.add_argument("--only", default="fresh,nbmake,markdown", help="which other ways (default: all)")
     parser.add_argument("--growth", action="store_true", help="also run four and sixteen times as many")
+    parser.add_argument("--short", type=float, help="every program whose record says at most so many seconds")
     options = parser.parse_args()
-    found = chosen(options.patterns)
+    found = chosen(options.patterns, options.short)
     if not found:
         sys.exit("bench: no program with one process matches")
     load = os.getloadavg()[0]

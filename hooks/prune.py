@@ -37,6 +37,10 @@ _GIVEN = re.compile(
 _TEMPLATE = re.compile(r"`([^`]*)`")
 # `fig-${kind}`: any class may begin so.
 _BEGINNING = re.compile(r"([\w-]{3,})\$\{")
+# The theme's tables without a class. An attribute that every element has costs much: when a class changes anywhere, a
+# browser looks again at all that lies inside that element, which for the root is the whole page.
+_UNNAMED = "table:not([class])"
+_TABLE = re.compile(r"""<table class="([^"]+)"|"table",\s*\{\s*class(?:Name)?:\s*"([^"]+)\"""")
 _NESTED = {"media", "supports"}
 # Attributes that scripts do not set: their values are looked up in the pages alone.
 _FIXED = {"dir", "type"}
@@ -133,6 +137,17 @@ def without(rules: list[Node], properties: set[str]) -> str:
     return "".join(text)
 
 
+def named_tables(css: str, texts: Iterable[str]) -> str:
+    """Return a style sheet that tells tables without a class by the classes that the others have.
+
+    Args:
+        css: the style sheet.
+        texts: all pages and scripts.
+    """
+    classes = sorted({"." + (page or script).split()[0] for text in texts for page, script in _TABLE.findall(text)})
+    return css.replace(_UNNAMED, f"table:not({','.join(classes)})" if classes else "table")
+
+
 def prune(css: str, pages: list[str], scripts: list[str], others: list[str], *, named: bool) -> str:
     """Return a style sheet without what the site cannot use.
 
@@ -143,7 +158,7 @@ def prune(css: str, pages: list[str], scripts: list[str], others: list[str], *, 
         scripts: all scripts.
         others: the other style sheets, which may refer to this one's properties.
     """
-    css = kept(parsed(css), Used(pages, scripts, named=named))
+    css = named_tables(kept(parsed(css), Used(pages, scripts, named=named)), [*pages, *scripts])
     wanted = set(_PROPERTY.findall("\n".join([css, *others, *scripts])))
     declared = set(re.findall(r"(?<=[{;])\s*(--[\w-]+)(?=\s*:)", css))
     unused = {name for name in declared - wanted if not any(name in script for script in scripts)}

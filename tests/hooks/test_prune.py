@@ -58,3 +58,10 @@ def test_properties_that_nothing_refers_to_go() -> None:
     assert prune(css, PAGES, scripts, others, named=False) == (
         ":root{--used:1;--elsewhere:3;--by-script:4}p{a:var(--used)}"
     )
+
+
+def test_tables_without_a_class_are_told_by_the_classes_that_others_have() -> None:
+    css = "table:not([class]) td{a:b}"
+    assert prune(css, PAGES, SCRIPTS, [], named=False) == "table td{a:b}"
+    pages, scripts = ['<table class="cells wide"><table>'], ['make("table", { class: "made" })']
+    assert prune(css, pages, scripts, [], named=False) == "table:not(.cells,.made) td{a:b}"

@@ -89,21 +89,25 @@ def _of(page: PageHtml) -> list[Asked]:
 
 
 def explained(html: str, question: Question) -> tuple[str, str]:
-    """Return the section of a page that explains a question: where the program behind its right option is first used.
+    """Return the section of a page that explains a question: where what proves an option is first used.
+
+    What proves a right option counts before what proves a wrong one: the program of a claim, or a cited source.
 
     Args:
         html: the page up to its questions.
         question: the question.
 
     Returns:
-        The id of the section and its title; both empty where no section uses the program.
+        The id of the section and its title; both empty where no section uses any of it.
     """
-    right = next(proof for proof, key in zip(question.proof, question.key, strict=True) if key)
-    kind, _, what = right.partition(": ")
-    program = what.removeprefix("not ").partition(":")[0]
-    at = html.find(program) if kind == "claim" else -1
-    before = list(HEADING.finditer(html, 0, max(at, 0)))
-    return (before[-1]["id"], plain(before[-1]["text"])) if before else ("", "")
+    options = sorted(zip(question.proof, question.key, strict=True), key=lambda option: not option[1])
+    for proof, _ in options:
+        kind, _, what = proof.partition(": ")
+        used = what.removeprefix("not ").partition(":")[0] if kind == "claim" else htmllib.escape(what)
+        before = list(HEADING.finditer(html, 0, max(html.find(used), 0)))
+        if before:
+            return before[-1]["id"], plain(before[-1]["text"])
+    return "", ""
 
 
 def plain(html: str) -> str:

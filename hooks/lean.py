@@ -2,6 +2,9 @@
 
 More than half of the elements of highlighted code stand around names, operators, punctuation and spaces, which have no
 colour. The text stays as it is.
+
+Also, boxes for what scripts put into a page while it loads: a browser looks again at the style of all neighbours of a
+new element and of all that lies in them, which on a page is everything.
 """
 
 from __future__ import annotations
@@ -12,6 +15,9 @@ from hooks.paths import shorter
 
 # Short names of Pygments' tokens: https://pygments.org/docs/tokens/
 _PLAIN = re.compile(r'<span class="(?:n|o|p|w)">([^<]*)</span>')
+# The theme's script puts these tables into a box that scrolls.
+_TABLE = re.compile(r"<table>.*?</table>", re.DOTALL)
+_QUESTION_END = "</fieldset>"
 _EMPTY = "<pre><span></span>"
 # Where white space counts, or is a script's own.
 _KEPT = re.compile(r"(<(pre|script|style|textarea)\b.*?</\2>)", re.DOTALL)
@@ -30,9 +36,16 @@ def tight(html: str) -> str:
     return "".join(_SPACE.sub("\n", piece) if at % 3 == 0 else piece for at, piece in enumerate(pieces) if at % 3 < 2)
 
 
+def boxed(html: str) -> str:
+    """Return the content of a page with each plain table in a box, and one for the score after the last question."""
+    html = _TABLE.sub(r"<div>\g<0></div>", html)
+    before, end, after = html.rpartition(_QUESTION_END)
+    return f'{before}{end}<div class="quiz-end"></div>{after}' if end else html
+
+
 def on_page_content(html: str, **_: object) -> str:
     """Make the content of a page leaner."""
-    return shorter(lean(html))
+    return boxed(shorter(lean(html)))
 
 
 def on_post_page(output: str, **_: object) -> str:

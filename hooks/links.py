@@ -27,9 +27,6 @@ FETCHED_LINKS = {
     "stylesheet", "icon", "shortcut", "apple-touch-icon", "manifest", "preload", "prefetch", "modulepreload",
     "preconnect", "dns-prefetch", "prerender", "mask-icon",
 }  # fmt: skip
-# Most elements have none of these attributes and are passed over.
-NOTED = re.compile(r"\b(?:id|name|href|src|srcset|style|data|poster|background)\s*=", re.IGNORECASE)
-PICTURES = ("img", "svg")
 CSS_URL = re.compile(r"url\(\s*['\"]?(?P<url>[^'\")]+)['\"]?\s*\)|@import\s+['\"](?P<imported>[^'\"]+)['\"]")
 LOCAL = ("", "http", "https")
 
@@ -47,13 +44,10 @@ class _Page:
     def of(cls, html: str) -> _Page:
         """Return what a page holds."""
         page = cls()
-        for found in tree.TOKEN.finditer(html):
-            if found["name"] and (NOTED.search(found["said"]) or found["name"].lower() in PICTURES):
-                page.note(found["name"].lower(), tree.attributes(found["said"]))
-            elif found["raw"]:
-                page.note(found["raw"].lower(), tree.attributes(found["rawsaid"]))
-                if found["raw"].lower() == "style":
-                    page.resources += _css_urls(found["text"])
+        for element in tree.read(html).walk():
+            page.note(element.name, element.attributes)
+            if element.name == "style":
+                page.resources += _css_urls("".join(child for child in element.children if isinstance(child, str)))
         return page
 
     def note(self, tag: str, values: dict[str, str]) -> None:

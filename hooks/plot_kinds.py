@@ -24,6 +24,7 @@ from hooks.plot_svg import hatch_of, ink
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.container import BarContainer
 
 FEW_POINTS, FEW_BARS = 12, 14
 
@@ -72,6 +73,7 @@ def bars(ax: Axes, data: dict[str, Any], width: float, looks: dict[str, int]) ->
     base = [0.0] * len(names)
     everything: list[float] = []
     legend = []
+    rows: list[BarContainer] = []
     direct = not stacked and len(names) * count <= FEW_BARS
     for n, (label, values) in enumerate(series.items()):
         index = looks[label]
@@ -85,6 +87,7 @@ def bars(ax: Axes, data: dict[str, Any], width: float, looks: dict[str, int]) ->
         make = ax.barh if flat else ax.bar
         start: dict[str, Any] = {"left" if flat else "bottom": base} if stacked else {}
         drawn = make(at, values, thick * 0.94, hatch=hatch_of(index), clip_on=False, **look, **start)
+        rows.append(drawn)
         if direct:
             ax.bar_label(drawn, [short(float(f"{v:.3g}")) for v in values], padding=2)
         base = [a + b for a, b in zip(base, values, strict=True)] if stacked else base
@@ -92,6 +95,8 @@ def bars(ax: Axes, data: dict[str, Any], width: float, looks: dict[str, int]) ->
         legend.append((Patch(hatch=hatch_of(index), **look), label))
     long, across = (ax.xaxis, ax.yaxis) if flat else (ax.yaxis, ax.xaxis)
     scale(ax, long, data.get("yscale", "linear"), everything)
+    if data.get("yscale", "linear") != "linear":
+        _stand(ax, rows, everything, flat=flat)
     across.set_ticks(range(len(names)), names)
     ax.set_xmargin(0.02)
     if flat:
@@ -99,6 +104,25 @@ def bars(ax: Axes, data: dict[str, Any], width: float, looks: dict[str, int]) ->
     ax.grid(axis="x" if flat else "y")
     height = len(names) * max(22.0, 15.0 * count + 8) if flat else 0.5 * width
     return Plan(height, legend if len(looks) > 1 else [])
+
+
+def _stand(ax: Axes, rows: list[BarContainer], values: list[float], *, flat: bool) -> None:
+    """Let bars on a logarithmic axis begin where the axis does; it has no zero to begin at.
+
+    Args:
+        ax: the axes, with their scale set.
+        rows: the bars of each series.
+        values: where they end, all above zero.
+        flat: they lie.
+    """
+    # The shortest bar is to be seen too.
+    low = min(values) / (max(values) / min(values) * 10) ** 0.1
+    (ax.set_xlim if flat else ax.set_ylim)(low, None)
+    for bar in (bar for row in rows for bar in row):
+        if flat and bar.get_x() <= 0:
+            bar.set(x=low, width=bar.get_width() - low)
+        elif not flat and bar.get_y() <= 0:
+            bar.set(y=low, height=bar.get_height() - low)
 
 
 def scatter(ax: Axes, data: dict[str, Any], width: float, looks: dict[str, int]) -> Plan:

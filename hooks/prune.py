@@ -37,6 +37,10 @@ _GIVEN = re.compile(
 _TEMPLATE = re.compile(r"`([^`]*)`")
 # `fig-${kind}`: any class may begin so.
 _BEGINNING = re.compile(r"([\w-]{3,})\$\{")
+# The theme's tables without a class. An attribute that every element has costs much: when a class changes anywhere, a
+# browser looks again at all that lies inside that element, which for the root is the whole page.
+_UNNAMED = "table:not([class])"
+_TABLE = re.compile(r"""<table class="([^"]+)"|"table",\s*\{\s*class(?:Name)?:\s*"([^"]+)\"""")
 _NESTED = {"media", "supports"}
 # Attributes that scripts do not set: their values are looked up in the pages alone.
 _FIXED = {"dir", "type"}
@@ -67,7 +71,7 @@ class Used:
         self.named = self.classes | words(scripts)
         self.beginnings = tuple({word for script in scripts for word in _BEGINNING.findall(script)}) or ("\0",)
         self.fixed = words({value for page in pages for value in _ATTRIBUTE.findall(page)})
-        self._texts = [*scripts, *pages]
+        self.texts = [*scripts, *pages]
         self._seen: dict[str, bool] = {}
 
     def fits(self, selector: list[Node], *, named: bool) -> bool:
@@ -97,7 +101,7 @@ class Used:
         """Tell whether a word stands anywhere. Few are asked for, so each is looked up when it is."""
         if word not in self._seen:
             whole = re.compile(rf"(?<![\w-]){re.escape(word)}(?![\w-])")
-            self._seen[word] = any(word in text and whole.search(text) for text in self._texts)
+            self._seen[word] = any(word in text and whole.search(text) for text in self.texts)
         return self._seen[word]
 
 
@@ -151,6 +155,19 @@ def without(rules: list[Node], properties: set[str]) -> str:
     return "".join(text)
 
 
+def named_tables(css: str, texts: Iterable[str]) -> str:
+    """Return a style sheet that tells tables without a class by the classes that the others have.
+
+    Args:
+        css: the style sheet.
+        texts: all pages and scripts.
+    """
+    if _UNNAMED not in css:
+        return css
+    classes = sorted({"." + (page or script).split()[0] for text in texts for page, script in _TABLE.findall(text)})
+    return css.replace(_UNNAMED, f"table:not({','.join(classes)})" if classes else "table")
+
+
 def prune(css: str, used: Used, others: list[str], *, named: bool) -> str:
     """Return a style sheet without what the site cannot use.
 
@@ -160,7 +177,7 @@ def prune(css: str, used: Used, others: list[str], *, named: bool) -> str:
         others: the other style sheets, which may refer to this one's properties.
         named: whether to keep every class that a script names; the theme's scripts name many that they only look for.
     """
-    css = kept(parsed(css), used, named=named)
+    css = named_tables(kept(parsed(css), used, named=named), used.texts)
     wanted = set(_PROPERTY.findall("\n".join([css, *others, *used.scripts])))
     declared = set(re.findall(r"(?<=[{;])\s*(--[\w-]+)(?=\s*:)", css))
     unused = {name for name in declared - wanted if not any(name in script for script in used.scripts)}

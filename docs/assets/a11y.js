@@ -35,9 +35,9 @@
     }
   }
 
-  /* A landmark for each heading and each block of code is noise to those who move by landmarks. */
+  /* A landmark for each heading is noise to those who move by landmarks. */
   function landmarks() {
-    for (const nav of document.querySelectorAll("nav.md-code__nav, .md-nav--secondary nav")) {
+    for (const nav of document.querySelectorAll(".md-nav--secondary nav")) {
       nav.role = "none";
       nav.removeAttribute("aria-label");
     }

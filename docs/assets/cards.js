@@ -1,18 +1,6 @@
 /* The code of a whole program, put into its card when a reader opens it. Without this file a link leads to it. */
 (() => {
   "use strict";
-  const copy = (code) => {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.className = "md-code__button md-clipboard";
-    button.ariaLabel = button.title = "Copy";
-    button.addEventListener("click", async () => {
-      await navigator.clipboard.writeText(code.textContent);
-      button.title = "Copied";
-    });
-    return button;
-  };
-
   async function fill(card) {
     const link = card.querySelector(".program-read");
     if (!link || link.dataset.asked) return;
@@ -24,7 +12,7 @@
       const shown = new DOMParser().parseFromString(await answer.text(), "text/html").body;
       const code = shown.querySelector("code");
       code.tabIndex = 0; // it scrolls sideways
-      code.before(copy(code));
+      guideCopy(code);
       card.append(...shown.childNodes);
       link.remove();
     } catch {

@@ -60,7 +60,9 @@
         said.textContent = "Cleared.";
       });
       line = make("p", { className: "quiz-score" }, make("span", { className: "quiz-total" }), " ", again, " ", said);
-      boxes.at(-1).after(line);
+      const room = document.querySelector(".quiz-end"); // where the build left one
+      if (room) room.append(line);
+      else boxes.at(-1).after(line);
     }
     const right = boxes.filter((box) => progress.entry(box.dataset.quiz)?.right).length;
     line.querySelector(".quiz-total").textContent = `This page: ${right} of ${boxes.length} questions right.`;
@@ -122,15 +124,6 @@
     score();
   }
 
-  let opened = [];
-  addEventListener("beforeprint", () => {
-    opened = [...document.querySelectorAll("details.quiz-why:not([open])")];
-    opened.forEach((details) => { details.open = true; });
-  });
-  addEventListener("afterprint", () => {
-    opened.forEach((details) => { details.open = false; });
-    opened = [];
-  });
   function refresh() {
     questions().filter((box) => box.dataset.ready).forEach((box) => restore(box));
     score();

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -41,6 +42,14 @@ def test_it_is_explained_where_its_program_is_first_used(page: bank.PageHtml) ->
     one = bank.gather([page])[0]
     assert (one.anchor, one.heading) == ("mirrored", "What scope does")
     assert one.again == "strategies/page/#mirrored"
+
+
+def test_a_cited_source_explains_it_or_else_what_proves_a_wrong_option(page: bank.PageHtml) -> None:
+    proof = ["claim: elsewhere.py:a", f"claim: {PATH}:a", "source: https://example.org/?a&b"]
+    question = replace(page.questions[0], proof=proof, key=[False, False, True])
+    cited = '<h2 id="cited">Cited</h2><a href="https://example.org/?a&amp;b">x</a>'
+    assert bank.explained(TAUGHT + cited, question) == ("cited", "Cited")
+    assert bank.explained(TAUGHT, question) == ("mirrored", "What scope does")
 
 
 def test_without_a_section_the_whole_page_explains_it(page: bank.PageHtml) -> None:

@@ -120,6 +120,19 @@ def test_gaps_are_gaps() -> None:
     assert line.count("M") == 2
 
 
+@pytest.mark.parametrize("more", [{}, {"stacked": True}], ids=["beside", "stacked"])
+@pytest.mark.parametrize("flat", [True, False], ids=["lying", "standing"])
+def test_bars_on_a_logarithmic_axis_stay_inside(more: dict[str, Any], *, flat: bool) -> None:
+    data = {"kind": "bars", "yscale": "log", "horizontal": flat, "categories": ["a", "b"], "series": {"s": [2, 3000]}}
+    svg = draw(data | more)
+    _, _, width, height = (float(n) for n in ElementTree.fromstring(svg).get("viewBox", "").split())
+    bars = [e.get("d", "") for e in elements(svg) if e.get("class", "").startswith("fig-b1")]
+    ends = [float(n) for d in bars for n in re.findall(r"-?\d+(?:\.\d+)?", d)]
+    assert ends
+    assert min(ends) >= 0
+    assert max(ends) <= max(width, height)
+
+
 @pytest.mark.parametrize(
     ("value", "text"),
     [

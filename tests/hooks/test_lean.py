@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bs4 import BeautifulSoup
 
-from hooks.lean import lean, tight
+from hooks.lean import boxed, lean, tight
 
 CODE = (
     '<pre><span></span><code><span class="n">a</span><span class="w"> </span><span class="o">=</span>'
@@ -20,3 +20,13 @@ def test_plain_words_of_code_lose_their_elements_and_the_text_stays() -> None:
 def test_lines_are_joined_outside_of_code_and_scripts() -> None:
     html = "<p>\n   one\n\n\n  two</p>\n<pre>\n  a\n\n  b</pre>\n\n<script>\n\n x</script>  \n  <p>three four</p>"
     assert tight(html) == ("<p>\none\ntwo</p>\n<pre>\n  a\n\n  b</pre>\n<script>\n\n x</script>\n<p>three four</p>")
+
+
+def test_what_scripts_wrap_or_add_to_has_a_box_of_its_own() -> None:
+    assert boxed("<p>a</p>") == "<p>a</p>"
+    assert boxed('<table>\na</table>b<table class="c">d</table>') == (
+        '<div><table>\na</table></div>b<table class="c">d</table>'
+    )
+    assert boxed("<fieldset>a</fieldset><fieldset>b</fieldset><p>c</p>") == (
+        '<fieldset>a</fieldset><fieldset>b</fieldset><div class="quiz-end"></div><p>c</p>'
+    )

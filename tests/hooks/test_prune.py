@@ -59,3 +59,10 @@ def test_properties_that_nothing_refers_to_go() -> None:
     assert prune(css, Used(PAGES, scripts), others, named=False) == (
         ":root{--used:1;--elsewhere:3;--by-script:4}p{a:var(--used)}"
     )
+
+
+def test_tables_without_a_class_are_told_by_the_classes_that_others_have() -> None:
+    css = "table:not([class]) td{a:b}"
+    assert prune(css, USED, [], named=False) == "table td{a:b}"
+    pages, scripts = ['<table class="cells wide"><table>'], ['make("table", { class: "made" })']
+    assert prune(css, Used(pages, scripts), [], named=False) == "table:not(.cells,.made) td{a:b}"

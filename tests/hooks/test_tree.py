@@ -1,4 +1,4 @@
-"""The quick reader of HTML: what the build writes, and what a writer may put between."""
+"""The tree of a page: what the build writes, and what a writer may put between."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from hooks import tree
 
 PIECES = [
     "<p>a &amp; b<br>c <img src=x.png alt='a \"dot\"'>d</p>",
-    '<ul><li>one<li class="a b" hidden>two</ul>after',
     '<p title="a > b &lt; c">x</p><!-- <b>not</b> --><i>y</i>',
     "<script>if (a < b) document.write('<p>')</script><p>z</p>",
     "<style>p > a { content: '</p>' }</style><p>z</p>",
@@ -40,3 +39,8 @@ def test_it_writes_what_it_read() -> None:
     assert tree.read(html).inner == html
     assert next(tree.read(html).of_class("a")).name == "p"
     assert [one.name for one in tree.read(html).named({"b", "br"})] == ["b", "br"]
+
+
+def test_an_item_ends_where_the_next_begins() -> None:
+    page = tree.read('<ul><li>one<li class="a b" hidden>two</ul>after')
+    assert page.inner == '<ul><li>one</li><li class="a b" hidden="">two</li></ul>after'

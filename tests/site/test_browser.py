@@ -9,6 +9,7 @@ import pytest
 
 from tests.site.pages import PAGES, QUIZ_PAGE, name
 from tests.site.survey import WIDTHS
+from tests.site.until import until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,6 +19,11 @@ if TYPE_CHECKING:
     from tests.site.survey import Look
 
 POLICY = re.compile(r'<head><meta http-equiv="Content-Security-Policy" content="([^"]+)">')
+
+# The addresses of links that are printed with their address.
+SPELLED = """() => [...document.querySelectorAll("article a[href]")]
+  .filter((link) => getComputedStyle(link, "::after").content.includes("("))
+  .map((link) => link.href)"""
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
@@ -130,6 +136,26 @@ def test_print_shows_the_answers_and_hides_the_controls(browser: Browser, site: 
     assert reasons.count() > 0
     assert all(box is not None and box["height"] > 0 for box in (reason.bounding_box() for reason in reasons.all()))
     page.emulate_media(media="screen")
+    reader.close()
+
+
+def test_paper_is_light_and_spells_out_links_to_other_sites_only(browser: Browser, site: str) -> None:
+    reader = browser.new_context(base_url=site, color_scheme="dark")
+    page = reader.new_page()
+    page.goto(QUIZ_PAGE, wait_until="networkidle")
+    answers = page.locator("details.quiz-why[open]")
+    assert page.evaluate("document.body.dataset.mdColorScheme") == "slate"
+    assert answers.count() == 0
+    page.emulate_media(media="print")
+    until(page, "document.body.dataset.mdColorScheme === 'default'")
+    assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "light"
+    spelled = page.evaluate(SPELLED)
+    assert len(spelled) > 0
+    assert [address for address in spelled if address.startswith(site)] == []
+    assert answers.count() > 0
+    page.emulate_media(media="screen")
+    until(page, "document.body.dataset.mdColorScheme === 'slate'")
+    assert answers.count() == 0
     reader.close()
 
 

@@ -68,7 +68,7 @@ class _Seen(HTMLParser):
             self.said.append(data)
 
 
-def test_the_quick_reader_sees_what_a_parser_sees(built_site: Path) -> None:
+def test_the_tree_is_what_other_parsers_see(built_site: Path) -> None:
     for file in sorted(built_site.rglob("*.html")):
         html = file.read_text("utf8")
         seen, page = _Seen(), tree.read(html)

@@ -37,7 +37,7 @@ def test_its_code_can_be_copied(tab: Page) -> None:
     card = tab.locator(CARD)
     card.locator("summary").click()
     card.get_by_role("button", name="Copy").click()
-    card.locator("button[title=Copied]").wait_for()
+    tab.locator(".md-dialog", has_text="Copied").wait_for()
     assert tab.evaluate("navigator.clipboard.readText()") == (ROOT / "snippets" / PROGRAM).read_text("utf-8")
 
 

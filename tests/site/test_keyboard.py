@@ -42,7 +42,7 @@ def test_search_opens_moves_and_leads_to_a_page(tab: Page) -> None:
 
 def test_the_theme_changes(tab: Page) -> None:
     tab.goto(QUIZ_PAGE, wait_until="networkidle")
-    _tab_to(tab, "[data-md-component=palette] input")
+    _tab_to(tab, "[data-guide=palette] input")
     seen = set()
     for _ in range(3):
         tab.keyboard.press("Enter")

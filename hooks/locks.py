@@ -1,0 +1,334 @@
+"""What the programs do with other versions of TensorFlow and Keras than those of `uv.lock`.
+
+A folder `locks/NAME/` is another lock. `requirements.in` says what differs from `uv.lock`; `requirements.txt` is the
+whole lock, which `make lock LOCK=NAME` makes of both; `outcomes.json` says of each program whether it did there what
+its record says. `make record LOCK=NAME` writes the outcomes and no record: the records, and the stamps on pages, stay
+those of `uv.lock`.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.metadata
+import json
+import re
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from hooks import atomic, compare, programs, records
+from hooks.errors import ROOT, GuideError
+from hooks.markup import NAMES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from hooks.outcome import Result
+    from hooks.programs import Program
+
+FOLDER = ROOT / "locks"
+WORDS = ("same", "differs", "fails")
+# A program that says `keras` runs with what `keras-nightly` installs: the same module.
+NIGHTLY = "-nightly"
+
+State = Literal["current", "stale", "missing"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one program did under another lock.
+
+    Args:
+        sha256: of the program, as records hold it.
+        versions: of the packages that its record names, as they were there.
+        record: the same of the record that it was compared with.
+        recorded: the day, such as `2026-11-21`.
+        outcome: `same` as the record, `differs` from it, or `fails`.
+        said: what differs, in the sentences of `hooks.compare`; or the error it ended with, with the line.
+    """
+
+    sha256: str
+    versions: dict[str, str]
+    record: dict[str, str]
+    recorded: str
+    outcome: str
+    said: tuple[str, ...] = ()
+
+
+def names() -> list[str]:
+    """Return the names of the locks that are there, the oldest TensorFlow first."""
+    found = [file.parent.name for file in FOLDER.glob("*/requirements.txt")]
+    return sorted(found, key=lambda lock: (Version(versions(lock).get("tensorflow", "0")), lock))
+
+
+def versions(lock: str) -> dict[str, str]:
+    """Return the version that a lock holds for each package on this machine; a nightly build counts as its package.
+
+    Raises:
+        GuideError: the lock cannot be read.
+    """
+    file = FOLDER / lock / "requirements.txt"
+    stamp = file.stat()
+    return dict(_versions(file, lock, stamp.st_mtime_ns, stamp.st_size))
+
+
+def title(lock: str) -> str:
+    """Return the versions that make up a lock, such as `TensorFlow 2.20.0, Keras 3.11.3`."""
+    return named(versions(lock))
+
+
+def named(held: Mapping[str, str]) -> str:
+    """Return what a reader is told of versions: those of TensorFlow and Keras."""
+    return ", ".join(f"{NAMES[name]} {held[name]}" for name in records.ALWAYS if name in held)
+
+
+def load(lock: str) -> dict[str, Outcome]:
+    """Return the outcomes under a lock by program; empty where none was recorded yet.
+
+    Raises:
+        GuideError: the file is broken.
+    """
+    file = file_of(lock)
+    try:
+        stamp = file.stat()
+    except OSError:
+        return {}
+    return dict(_load(file, lock, stamp.st_mtime_ns, stamp.st_size))
+
+
+def file_of(lock: str) -> Path:
+    """Return where the outcomes under a lock lie, whether or not there are any."""
+    return FOLDER / lock / "outcomes.json"
+
+
+def find(program: Program, lock: str) -> tuple[State, Outcome | None]:
+    """Return whether the outcome of a program may be shown as what this program does with these versions, and it."""
+    found = load(lock).get(program.path)
+    if found is None:
+        return "missing", None
+    return "stale" if why_stale(program, lock) else "current", found
+
+
+def why_stale(program: Program, lock: str) -> str:
+    """Return why there is no current outcome, as a sentence without a full stop; `""` where there is one."""
+    found = load(lock).get(program.path)
+    if found is None:
+        return f"{program.path} has not run with {title(lock)}"
+    if found.sha256 != program.sha256:
+        return f"{program.path} changed after it ran with {title(lock)}"
+    here, there = _held(program, records.locked_versions()), _held(program, versions(lock))
+    for name in sorted({*here, *there, *found.record, *found.versions}):
+        if found.versions.get(name) != there.get(name):
+            was = found.versions.get(name, "(unknown)")
+            return f"{program.path} ran with {name} {was}, locks/{lock} now holds {there.get(name)}"
+        if found.record.get(name) != here.get(name):
+            was = found.record.get(name, "(unknown)")
+            return f"{program.path} was compared with a record of {name} {was}, uv.lock now holds {here.get(name)}"
+    return ""
+
+
+def outcome_of(program: Program, lock: str, result: Result, day: str) -> Outcome:
+    """Return what came of a run under a lock, compared with the record of the program.
+
+    Raises:
+        GuideError: the program has no current record.
+    """
+    record = records.current(program)
+    if result.record is None:
+        outcome, said = "fails", [(result.error or "it ended without a word").split("\n")[0]]
+    else:
+        said = compare.differences(record, result.record, program.options.tolerance)
+        outcome = "differs" if said else "same"
+    held = _held(program, versions(lock))
+    return Outcome(program.sha256, held, _held(program, record.versions), day, outcome, tuple(said))
+
+
+def unexpected(program: Program, lock: str, fresh: Outcome) -> list[str]:
+    """Return how a fresh run differs from the outcome on file, one sentence each; numbers agree to the tolerance."""
+    why = why_stale(program, lock)
+    if why:
+        return [f"{why}: make record LOCK={lock} ARGS={program.path}"]
+    old = load(lock)[program.path]
+    if old.outcome == fresh.outcome and len(old.said) == len(fresh.said):
+        tolerance = program.options.tolerance
+        if all(compare.same_text(a, b, tolerance) for a, b in zip(old.said, fresh.said, strict=True)):
+            return []
+    return [f"with {title(lock)}: {_sentence(fresh)}; locks/{lock}/outcomes.json says: {_sentence(old)}"]
+
+
+def write(lock: str, fresh: Mapping[str, Outcome]) -> None:
+    """Add outcomes to those on file, and leave out those of programs that are gone."""
+    known = set(programs.paths())
+    kept = {path: one for path, one in {**load(lock), **fresh}.items() if path in known}
+    atomic.write(file_of(lock), to_text(kept))
+
+
+def to_text(outcomes: Mapping[str, Outcome]) -> str:
+    """Return the text of a file of outcomes: a line for each part, and for each thing that was said."""
+    entries = []
+    for path, one in sorted(outcomes.items()):
+        parts = {"sha256": one.sha256, "versions": one.versions, "record": one.record, "recorded": one.recorded}
+        lines = [f"  {_json(name)}: {_json(value)}" for name, value in {**parts, "outcome": one.outcome}.items()]
+        if one.said:
+            lines.append('  "said": [\n' + ",\n".join(f"   {_json(text)}" for text in one.said) + "\n  ]")
+        entries.append(f" {_json(path)}: {{\n" + ",\n".join(lines) + "\n }")
+    return "{\n" + ",\n".join(entries) + "\n}\n" if entries else "{}\n"
+
+
+def from_text(text: str, file: Path, lock: str) -> dict[str, Outcome]:
+    """Read the text of a file of outcomes.
+
+    Raises:
+        GuideError: it is not one; the message says at which line and why.
+    """
+    cure = f"mend it, or take the entry out and run make record LOCK={lock}"
+
+    def wrong(cause: str, line: int) -> GuideError:
+        return GuideError(file, line, f"the outcomes are broken: {cause}", cure)
+
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise wrong(f"this is not JSON ({error.msg})", error.lineno) from None
+    if not isinstance(data, dict):
+        raise wrong("they are not an object", 1)
+    lines = text.split("\n")
+    found = {}
+    for path, entry in data.items():
+        line = next((n for n, one in enumerate(lines, start=1) if one.lstrip().startswith(f"{_json(path)}:")), 1)
+        why = _wrong(entry)
+        if why:
+            raise wrong(f"{path}: {why}", line)
+        found[path] = Outcome(**{**entry, "said": tuple(entry.get("said", ()))})
+    return found
+
+
+def refuse_other_versions(lock: str) -> None:
+    """Stop where this interpreter does not hold what the lock says: the outcome would be one of other versions.
+
+    Raises:
+        GuideError: TensorFlow or Keras is another, or missing.
+    """
+    for name, want in _only(records.ALWAYS, versions(lock)).items():
+        have = _installed(name)
+        if have != want:
+            cause = f"this Python has {name} {have or '(none)'}, the lock holds {want}"
+            raise GuideError(FOLDER / lock / "requirements.txt", 0, cause, f"run make with LOCK={lock}")
+
+
+def column(program: Program, lock: str, table: str, rows: int) -> list[Any]:
+    """Return the cells that say, for each row of a table of a record, whether it is the same under a lock.
+
+    Args:
+        program: whose record holds the table.
+        lock: the name of the lock.
+        table: the name of the table.
+        rows: how many rows it has.
+    """
+    state, found = find(program, lock)
+    if found is None or state != "current":
+        command = f"`make record LOCK={lock} ARGS={program.path}`"
+        return [{"text": "not yet verified", "note": f"{why_stale(program, lock)}: {command}."}] * rows
+    if found.outcome == "fails":
+        return [{"text": f"fails, {found.recorded}", "note": f"The program ended with: {found.said[0]}"}] * rows
+    own = [text for text in found.said if text.startswith(f"table '{table}' ")]  # missing, other columns, other length
+    cells: list[Any] = []
+    for row in range(1, rows + 1):
+        start = f"table '{table}', row {row}, "
+        said = [*own, *(text.removeprefix(start) for text in found.said if text.startswith(start))]
+        note = "; ".join(said)
+        cells.append({"text": f"differs, {found.recorded}", "note": note} if said else f"same, {found.recorded}")
+    return cells
+
+
+def _sentence(one: Outcome) -> str:
+    return {"same": "the same as the record", "differs": "it differs", "fails": "it fails"}[one.outcome] + "".join(
+        f"\n  {text}" for text in one.said
+    )
+
+
+def _held(program: Program, held: Mapping[str, str]) -> dict[str, str]:
+    """Return the versions of the packages that a record of the program names."""
+    return _only(records.packages_of(program), held)
+
+
+def _only(wanted: Iterable[str], held: Mapping[str, str]) -> dict[str, str]:
+    return {name: held[name] for name in wanted if name in held}
+
+
+def _installed(name: str) -> str | None:
+    for distribution in (name, f"{name}{NIGHTLY}"):
+        with suppress(importlib.metadata.PackageNotFoundError):
+            return importlib.metadata.version(distribution)
+    return None
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _wrong(entry: Any) -> str:
+    """Return what is wrong with an entry of the file; `""` where nothing is."""
+    if not isinstance(entry, dict):
+        return "it is not an object"
+    for key, (kind, check) in _SCHEMA.items():
+        if key not in entry and key != "said":
+            return f"'{key}' is missing"
+        if key in entry and not check(entry[key]):
+            return f"'{key}' is not {kind}"
+    for key in entry:
+        if key not in _SCHEMA:
+            return f"'{key}' is unknown"
+    if (entry["outcome"] == "same") == bool(entry.get("said")):
+        return "'said' says what differs or failed, and nothing else"
+    return ""
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_versions(value: Any) -> bool:
+    return isinstance(value, dict) and all(map(_is_text, value.values()))
+
+
+_SCHEMA: dict[str, tuple[str, Any]] = {
+    "sha256": ("a SHA-256", lambda value: _is_text(value) and re.fullmatch("[0-9a-f]{64}", value)),
+    "versions": ("a table of text", _is_versions),
+    "record": ("a table of text", _is_versions),
+    "recorded": ("a date (2026-01-31)", lambda value: _is_text(value) and re.fullmatch(r"\d{4}-\d\d-\d\d", value)),
+    "outcome": (f"one of {', '.join(WORDS)}", lambda value: value in WORDS),
+    "said": ("a list of text", lambda value: isinstance(value, list) and all(map(_is_text, value))),
+}
+
+
+@functools.lru_cache(maxsize=8)
+def _load(file: Path, lock: str, _mtime: int, _size: int) -> dict[str, Outcome]:
+    return from_text(file.read_text(encoding="utf-8"), file, lock)
+
+
+@functools.lru_cache(maxsize=8)
+def _versions(file: Path, lock: str, _mtime: int, _size: int) -> dict[str, str]:
+    held: dict[str, str] = {}
+    for number, line in enumerate(file.read_text(encoding="utf-8").split("\n"), start=1):
+        text = line.rstrip("\\ ")
+        if not text or text.startswith((" ", "#")):
+            continue
+        try:
+            one = Requirement(text)
+        except InvalidRequirement:
+            one = None
+        pins = [pin.version for pin in one.specifier if pin.operator == "=="] if one else []
+        if one is None or len(pins) != 1:
+            cause = f"'{text}' is not a package with its version"
+            raise GuideError(file, number, cause, f"run make lock LOCK={lock}")
+        if one.marker is None or one.marker.evaluate():
+            held[canonicalize_name(one.name)] = pins[0]
+    for name in [name for name in held if name.endswith(NIGHTLY)]:
+        held.setdefault(name.removesuffix(NIGHTLY), held[name])
+    return held

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from pymdownx.highlight import HighlightExtension
 
-from hooks import programs, reference
+from hooks import locks, programs, reference
 from hooks.cache import cached
 from hooks.markup import DEVICES, NAMES, GuideBlock, anchor, day, source, tag, words
 from hooks.used import used
@@ -105,6 +105,7 @@ def verified(program: programs.Program) -> str:
         when = tag("time", day(record), datetime=day(record))
         cells = (when, html.escape(versions), html.escape(str(record.hardware)))
         rows.append(tag("tr", head + "".join(tag("td", cell) for cell in cells)))
+    rows += [under(program, lock) for lock in locks.names()]
     heads = "".join(tag("th", text, scope="col") for text in ("Verified on", "Date", "Versions", "Hardware"))
     table = tag("table", tag("thead", tag("tr", heads)) + tag("tbody", "".join(rows)), class_="guide-cells")
     return tag(
@@ -116,6 +117,20 @@ def verified(program: programs.Program) -> str:
         aria_label=f"Where {program.path} was verified",
         data_search_exclude="",
     )
+
+
+def under(program: programs.Program, lock: str) -> str:
+    """Return the row of the table that says what the present source does under another lock."""
+    state, found = locks.find(program, lock)
+    if found is None or state != "current":
+        command = tag("code", f"make record LOCK={lock} ARGS={program.path}")
+        cells = tag("td", f"not yet verified: {command} does it", colspan="3")
+    else:
+        said = {"same": "does the same", "differs": "differs: ", "fails": "fails: "}[found.outcome]
+        more = f" (and {len(found.said) - 1} more)" if len(found.said) > 1 else ""
+        when = tag("td", tag("time", found.recorded, datetime=found.recorded))
+        cells = when + tag("td", html.escape(said + "".join(found.said[:1]) + more), colspan="2")
+    return tag("tr", tag("th", f"CPU, {locks.title(lock)}", scope="row") + cells)
 
 
 def highlight(md: Markdown, text: str) -> str:

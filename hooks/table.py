@@ -1,14 +1,17 @@
 """`/// table`: a table from a record; the content is its caption.
 
 Truth is shown by a word and a mark, notes are numbered links to a list below the table: keyboard, touch and print
-reach them.
+reach them. With `versions: true` a column for each other lock says of each row whether it is the same there
+(`hooks.locks`).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from hooks import place, reference
+from pymdownx.blocks.block import type_boolean
+
+from hooks import locks, place, reference
 from hooks.markup import GuideBlock, anchor, stamp, sub, tag, words
 from hooks.reference import Missing
 from hooks.used import Use, used
@@ -18,9 +21,10 @@ if TYPE_CHECKING:
 
 
 class Table(GuideBlock):
-    """`/// table | section/program.py:name` with a caption as its content."""
+    """`/// table | section/program.py:name`, perhaps with `versions: true`, and a caption as its content."""
 
     NAME = "table"
+    OPTIONS: ClassVar = {"versions": (False, type_boolean)}
     SHAPE = "/// table | section/program.py:name, then a caption"
     CLASS = "guide-table"
     CONTENT = True
@@ -44,7 +48,12 @@ class Table(GuideBlock):
         caption = sub(table, "caption", id=f"{ident}-caption")
         caption.extend(content)
         notes: list[str] = []
-        caption.tail = self.stash(draw(data["columns"], data["rows"], ident, notes))
+        columns, rows = data["columns"], data["rows"]
+        for lock in locks.names() if self.options["versions"] else ():
+            columns = [*columns, locks.title(lock)]
+            cells = locks.column(reference.program_of(ref.program), lock, ref.name, len(rows))
+            rows = [[*row, cell] for row, cell in zip(rows, cells, strict=True)]
+        caption.tail = self.stash(draw(columns, rows, ident, notes))
         if notes:
             items = [
                 tag(

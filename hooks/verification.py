@@ -11,7 +11,7 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from hooks import programs, records
+from hooks import locks, programs, records
 from hooks.errors import GuideError
 from hooks.languages import LANGUAGES
 from hooks.markup import DEVICES, NAMES
@@ -33,6 +33,9 @@ CHECKS = {
     "not run": "not run; the reason stands below the block",
 }
 
+# What a program does under another lock, against its record.
+LOCKS = {"same": "The same", "differs": "Differ", "fails": "Fail", "stale": "Changed since", "missing": "Not yet run"}
+
 
 def collect(*, blocks: list[Block], questions: list[Question], labs: list[dict[str, Any]]) -> dict[str, Any]:
     """Return what `verification.json` holds; the same input gives the same bytes.
@@ -44,17 +47,21 @@ def collect(*, blocks: list[Block], questions: list[Question], labs: list[dict[s
     """
     known = {program.path: program for program in programs.all_programs()}
     devices = {path: _devices(program) for path, program in known.items()}
+    others = locks.names()
     entries = sorted([_block(block, devices) for block in blocks] + labs, key=lambda b: (b["page"], b["line"]))
     asked = [_question(question) for question in sorted(questions, key=lambda q: q.id)]
-    shown = [_program(program, blocks, devices[path]) for path, program in known.items()]
+    shown = [_program(program, blocks, devices[path], others) for path, program in known.items()]
     locked = records.locked_versions()
     named = sorted({name for program in known.values() for name in records.packages_of(program)})
     return {
         "environment": {name: locked[name] for name in named if name in locked},
+        "locks": {
+            lock: {name: held[name] for name in named if name in (held := locks.versions(lock))} for lock in others
+        },
         "blocks": entries,
         "questions": asked,
         "programs": shown,
-        "totals": _totals(entries, asked, shown),
+        "totals": _totals(entries, asked, shown, others),
     }
 
 
@@ -111,11 +118,27 @@ def tables(data: dict[str, Any]) -> str:
         (name, f"{count:,}", LANGUAGES[name].how if name in LANGUAGES else "run")
         for name, count in total["languages"].items()
     ]
+    others = {lock: locks.named(held) for lock, held in data["locks"].items()}
     shown = [
-        (program["program"], str(program["claims"]), *(_cell(program["devices"].get(device)) for device in DEVICES))
+        (
+            program["program"],
+            str(program["claims"]),
+            *(_cell(program["devices"].get(device)) for device in DEVICES),
+            *(_lock_cell(program["locks"].get(lock)) for lock in others),
+        )
         for program in data["programs"]
     ]
-    versions = [(NAMES.get(name, name), version) for name, version in data["environment"].items()]
+    counts = [(others[lock], *(f"{of.get(word, 0):,}" for word in LOCKS)) for lock, of in total["locks"].items()]
+    said = [
+        (program["program"], others[lock], text)
+        for lock in others
+        for program in data["programs"]
+        for text in program["locks"].get(lock, {}).get("said", ())
+    ]
+    versions = [
+        (NAMES.get(name, name), version, *(held.get(name, "-") for held in data["locks"].values()))
+        for name, version in data["environment"].items()
+    ]
     unrun = [
         (f"{b['page']}, line {b['line']}", b["language"], b["why"]) for b in data["blocks"] if b["check"] == "not run"
     ]
@@ -124,9 +147,15 @@ def tables(data: dict[str, Any]) -> str:
             totals(data),
             _table("Blocks by what checked them", ("Check", "Blocks"), checks),
             _table("Blocks by language", ("Language", "Blocks", "How"), languages),
-            _table("Programs and the day of their record", ("Program", "Claims", *DEVICES.values()), shown),
+            _table("Programs with other versions", ("Versions", *LOCKS.values()), counts),
+            _table(
+                "Programs and the day of their record",
+                ("Program", "Claims", *DEVICES.values(), *others.values()),
+                shown,
+            ),
+            _table("What programs do otherwise with other versions", ("Program", "Versions", "What"), said),
             _table("Blocks that do not run, and why", ("Block", "Language", "Why"), unrun),
-            _table("Versions", ("Package", "Locked version"), versions),
+            _table("Versions", ("Package", "Locked version", *data["locks"]), versions),
         ]
     )
 
@@ -149,6 +178,12 @@ def _cell(entry: dict[str, Any] | None) -> str:
         if entry["status"] == "verified"
         else "not yet verified again"
     )
+
+
+def _lock_cell(entry: dict[str, Any] | None) -> str:
+    if entry is None or entry["status"] == "stale":
+        return "not yet verified" if entry is None else "not yet verified again"
+    return f"{entry['status']}, {entry['recorded']}"
 
 
 def _on_devices(devices: dict[str, int]) -> str:
@@ -193,15 +228,25 @@ def _proof(text: str) -> dict[str, Any]:
     return {"claims": claims}
 
 
-def _program(program: Program, blocks: list[Block], devices: dict[str, Any]) -> dict[str, Any]:
+def _program(program: Program, blocks: list[Block], devices: dict[str, Any], others: list[str]) -> dict[str, Any]:
     record = next((found for device in DEVICES if (found := records.load(program, device))), None)
     pages = sorted({block.page for block in blocks if block.program == program.path})
     claims = len(record.claims) if record else 0
-    return {"program": program.path, "sha256": program.sha256, "pages": pages, "claims": claims, "devices": devices}
+    entry = {"program": program.path, "sha256": program.sha256, "pages": pages, "claims": claims, "devices": devices}
+    return {**entry, "locks": {lock: under for lock in others if (under := _under(program, lock))}}
+
+
+def _under(program: Program, lock: str) -> dict[str, Any]:
+    """Return what a program did under another lock; nothing where it never ran there."""
+    state, found = locks.find(program, lock)
+    if found is None:
+        return {}
+    status = found.outcome if state == "current" else "stale"
+    return {"status": status, "recorded": found.recorded, "said": list(found.said) if state == "current" else []}
 
 
 def _totals(
-    blocks: list[dict[str, Any]], questions: list[dict[str, Any]], shown: list[dict[str, Any]]
+    blocks: list[dict[str, Any]], questions: list[dict[str, Any]], shown: list[dict[str, Any]], others: list[str]
 ) -> dict[str, Any]:
     def count(names: Any) -> dict[str, int]:
         return dict(sorted(Counter(names).items()))
@@ -218,5 +263,8 @@ def _totals(
         "devices": {
             device: sum(program["devices"].get(device, {}).get("status") == "verified" for program in shown)
             for device in DEVICES
+        },
+        "locks": {
+            lock: count(program["locks"].get(lock, {}).get("status", "missing") for program in shown) for lock in others
         },
     }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import markdown
 
-from hooks import place, programs, records
+from hooks import locks, place, programs, records
 from hooks.records import Record
 
 if TYPE_CHECKING:
@@ -121,11 +121,12 @@ def record_of(program: programs.Program, **changes: Any) -> Record:
 
 
 def build(root: Path, patch: pytest.MonkeyPatch, **changes: Any) -> programs.Program:
-    """Make `root` the folder of programs, with the small program and its record."""
+    """Make `root` the folder of programs, with the small program and its record, and no other lock."""
     file = root / PATH
     file.parent.mkdir(parents=True)
     file.write_text(SOURCE, encoding="utf-8")
     patch.setattr(programs, "SNIPPETS", root)
+    patch.setattr(locks, "FOLDER", root / "locks")
     program = programs.load(PATH)
     records.write(record_of(program, **changes))
     return program

@@ -10,6 +10,8 @@ HOME = "docs/index.md"
 HOW = "docs/how.md"
 PROGRAM = "snippets/demo/plain.py"
 RECORD = "snippets/demo/plain.cpu.json"
+OUTCOMES = "locks/other/outcomes.json"
+LOCKED = "locks/other/requirements.txt"
 LAB = "docs/labs/tiny.py"
 LAB_RECORD = "docs/labs/tiny.ipynb"
 CONFIG = "mkdocs.yml"
@@ -184,6 +186,8 @@ echo readme
 """,
     "CONTRIBUTING.md": "# Contributing\n\n```text\nBe kind.\n```\n",
     "LICENSE": "Free.\n",
+    LOCKED: "keras==1.0\ntensorflow==1.0\n",
+    OUTCOMES: "{}\n",
 }
 
 NAV = """\

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from tests.mutations.small import CONFIG, HOME, HOW, LAB, LAB_RECORD, PAGE, PROGRAM, README, RECORD
+from tests.mutations.small import CONFIG, HOME, HOW, LAB, LAB_RECORD, LOCKED, OUTCOMES, PAGE, PROGRAM, README, RECORD
 
 Stage = Literal["build", "tests"]
 
@@ -166,6 +166,8 @@ MUTATIONS = [
     Mutation(
         "a program that imports the project", PROGRAM, "total = sum", "import hooks\ntotal = sum", "imports 'hooks'"
     ),
+    Mutation("broken outcomes", OUTCOMES, "{}", "{]", "locks/other/outcomes.json:1: the outcomes are broken"),
+    Mutation("a lock that pins nothing", LOCKED, "keras==", "keras>=", "locks/other/requirements.txt:1: 'keras>=1.0'"),
     Mutation("a stale record", PROGRAM, "sum([1, 2, 3])", "sum([3, 2, 1])", "changed after it was recorded"),
     Mutation("a missing record", RECORD, None, None, "has no record for cpu"),
     Mutation("a record that is no record", RECORD, '"claims"', '"clams"', "plain.cpu.json"),

@@ -38,7 +38,7 @@ def tight(html: str) -> str:
 
 def boxed(html: str) -> str:
     """Return the content of a page with each plain table in a box, and one for the score after the last question."""
-    html = _TABLE.sub(r"<div>\g<0></div>", html)
+    html = _TABLE.sub(r'<div class="plain-table">\g<0></div>', html)
     before, end, after = html.rpartition(_QUESTION_END)
     return f'{before}{end}<div class="quiz-end"></div>{after}' if end else html
 

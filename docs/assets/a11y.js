@@ -23,15 +23,26 @@
     }
   }
 
-  /* What scrolls sideways can be scrolled by keyboard, and says what it is. */
-  function scrollers() {
-    let count = 0;
-    for (const box of document.querySelectorAll(".md-typeset__scrollwrap, .widget-drawing")) {
-      count++;
-      if (box.scrollWidth <= box.clientWidth) continue;
+  /* What scrolls sideways can be scrolled by keyboard, and says what it is. An observer is told when the sizes are known;
+   * to ask for them earlier would make the browser lay out the page once more. */
+  const SCROLL = ".md-typeset__scrollwrap, .widget-drawing";
+  const watched = new WeakSet();
+  const sizes = new ResizeObserver((entries) => {
+    const wide = entries.map(({ target }) => target).filter((box) => box.scrollWidth > box.clientWidth);
+    if (!wide.length) return;
+    const all = [...document.querySelectorAll(SCROLL)];
+    for (const box of wide) {
       box.tabIndex = 0;
       box.role = "region";
-      box.ariaLabel ||= box.querySelector("caption")?.textContent.trim() || box.querySelector("svg")?.ariaLabel || `Table ${count}`;
+      box.ariaLabel ||= box.querySelector("caption")?.textContent.trim() || box.querySelector("svg")?.ariaLabel
+        || `Table ${all.indexOf(box) + 1}`;
+    }
+  });
+
+  function scrollers() {
+    for (const box of document.querySelectorAll(SCROLL)) {
+      if (!watched.has(box)) sizes.observe(box);
+      watched.add(box);
     }
   }
 
@@ -55,6 +66,5 @@
   };
   /* The theme adds its controls after the page has loaded, and again after each instant navigation. */
   new MutationObserver(later).observe(document.body, { childList: true, subtree: true });
-  addEventListener("resize", later, { passive: true });
   later();
 })();

@@ -1,10 +1,9 @@
 /* A button that copies, for each block of code. The theme puts in one after the other and measures the page after each;
- * here all come at once, when the page is there. Code that comes later asks for its button itself.
+ * here they come when the page is there. Code that comes later asks for its button itself.
  */
 (() => {
   "use strict";
   function button(code) {
-    if (!navigator.clipboard) return; // a page from another machine without encryption
     const made = document.createElement("button");
     made.type = "button";
     made.className = "md-code__button";
@@ -20,9 +19,13 @@
     code.before(box);
   }
 
+  /* A few milliseconds at a time: a reader may want to scroll. */
   function fill() {
-    for (const code of document.querySelectorAll(".md-typeset pre > code")) {
-      if (!code.parentElement.querySelector(":scope > .md-code__nav")) button(code);
+    const end = performance.now() + 6;
+    if (!navigator.clipboard) return; // a page from another machine without encryption
+    for (const code of document.querySelectorAll(".md-typeset pre > code:not(.md-code__nav ~ code)")) {
+      if (performance.now() > end) return later();
+      button(code);
     }
   }
   const later = () => (window.requestIdleCallback ?? setTimeout)(fill);

@@ -25,7 +25,7 @@ def test_lines_are_joined_outside_of_code_and_scripts() -> None:
 def test_what_scripts_wrap_or_add_to_has_a_box_of_its_own() -> None:
     assert boxed("<p>a</p>") == "<p>a</p>"
     assert boxed('<table>\na</table>b<table class="c">d</table>') == (
-        '<div><table>\na</table></div>b<table class="c">d</table>'
+        '<div class="plain-table"><table>\na</table></div>b<table class="c">d</table>'
     )
     assert boxed("<fieldset>a</fieldset><fieldset>b</fieldset><p>c</p>") == (
         '<fieldset>a</fieldset><fieldset>b</fieldset><div class="quiz-end"></div><p>c</p>'

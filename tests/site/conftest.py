@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import zipfile
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -44,6 +45,16 @@ def built_site(site_address: str, tmp_path_factory: pytest.TempPathFactory) -> P
     )
     assert built.returncode == 0, built.stderr
     return folder
+
+
+@pytest.fixture(scope="session")
+def unpacked(built_site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Unpack the archive of the site, to be opened from a file, and return its folder."""
+    (archive,) = built_site.glob("*.zip")
+    folder = tmp_path_factory.mktemp("offline")
+    with zipfile.ZipFile(archive) as content:
+        content.extractall(folder)
+    return folder / archive.stem
 
 
 @pytest.fixture(scope="session")

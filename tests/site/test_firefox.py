@@ -15,6 +15,7 @@ from tests.site.walk import walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from tests.site.firefox import Firefox
 
@@ -73,6 +74,22 @@ def test_a_question_says_wrong_and_right_and_remembers(tab: Firefox) -> None:
         tab.wait(TOLD.format(word=word))
     tab.go(QUIZ_PAGE)
     tab.wait(TOLD.format(word="right"))
+
+
+def test_the_archive_works_from_a_file(unpacked: Path, tmp_path: Path) -> None:
+    with firefox.running(firefox.path(), tmp_path, f"{unpacked.as_uri()}/") as tab:
+        tab.fresh()
+        tab.go(f"{QUIZ_PAGE}index.html")
+        chosen = FIRST.format(right="1") + " input"
+        tab.click(chosen)
+        tab.click("fieldset.quiz .quiz-check")
+        tab.wait(TOLD.format(word="right"))
+        tab.press("/")
+        tab.press("prefetch")
+        tab.wait("() => /prefetch/.test(document.querySelector('.md-search-result__item a')?.href)")
+        tab.press(firefox.ENTER)
+        tab.wait("() => /prefetch.index.html/.test(location.href) && document.querySelector('h1')?.innerText")
+        assert [*tab.problems, *tab.run("() => window.policyViolations")] == []
 
 
 def test_search_finds_by_keyboard(tab: Firefox) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import zipfile
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
@@ -15,17 +14,8 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, Page
 
-NAME = "tensorflow-at-scale"
 LINK = re.compile(r'<[a-z]+\s[^>]*?\b(?:href|src|data-again|data-bank)="([^"]+)"')
 MIRRORED = "strategies/mirrored/index.html"
-
-
-@pytest.fixture(scope="module")
-def unpacked(built_site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("offline")
-    with zipfile.ZipFile(built_site / f"{NAME}.zip") as archive:
-        archive.extractall(folder)
-    return folder / NAME
 
 
 @pytest.fixture

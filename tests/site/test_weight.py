@@ -80,12 +80,12 @@ def test_nothing_shifts_while_a_page_loads(tab: Page, page: str, width: int) -> 
 
 
 def test_a_page_is_styled_once_while_it_loads(tab: Page) -> None:
-    """Count the times that a browser looks at the style of most elements again: each takes a phone a tenth of a second."""
+    """Count how often a browser looks at the style of most elements again: it takes a phone a tenth of a second."""
     client = tab.context.browser.new_browser_cdp_session()  # type: ignore[union-attr]
     events: list[dict[str, Any]] = []
     ended: list[object] = []
     client.on("Tracing.dataCollected", lambda part: events.extend(part["value"]))
-    client.on("Tracing.tracingComplete", lambda part: ended.append(part))
+    client.on("Tracing.tracingComplete", ended.append)
     client.send(
         "Tracing.start", {"transferMode": "ReportEvents", "traceConfig": {"includedCategories": STYLED.split(",")}}
     )

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hooks import programs, records, widget
-
 from tests.site.until import until
 
 if TYPE_CHECKING:

@@ -68,13 +68,19 @@ class _Seen(HTMLParser):
             self.said.append(data)
 
 
+def _bare(attributes: dict[str, str]) -> dict[str, str]:
+    """Return attributes without the names that lxml gives as values to those that have none, such as `checked`."""
+    return {name: "" if value == name else value for name, value in attributes.items()}
+
+
 def test_the_tree_is_what_other_parsers_see(built_site: Path) -> None:
     for file in sorted(built_site.rglob("*.html")):
         html = file.read_text("utf8")
         seen, page = _Seen(), tree.read(html)
         seen.feed(html)
         seen.close()
-        assert [(one.name, one.attributes) for one in page.walk()] == seen.elements, file
+        read = [(one.name, _bare(one.attributes)) for one in page.walk()]
+        assert read == [(name, _bare(said)) for name, said in seen.elements], file
         assert "".join(page.text.split()) == "".join("".join(seen.said).split()), file
         nested = [[above.name for above in one.parents()] for one in page.walk()]
         parsed = BeautifulSoup(html, "html.parser")

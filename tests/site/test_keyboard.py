@@ -34,6 +34,7 @@ def test_search_opens_moves_and_leads_to_a_page(tab: Page) -> None:
     first = tab.evaluate("document.activeElement.href")
     tab.keyboard.press("Enter")
     tab.wait_for_url(first)
+    until(tab, "!document.getElementById('__search').checked")
     tab.keyboard.press("/")
     until(tab, "document.activeElement.matches('.md-search__input') && document.getElementById('__search').checked")
     tab.keyboard.press("Escape")

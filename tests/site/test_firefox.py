@@ -85,6 +85,7 @@ def test_the_archive_works_from_a_file(unpacked: Path, tmp_path: Path) -> None:
         tab.click("fieldset.quiz .quiz-check")
         tab.wait(TOLD.format(word="right"))
         tab.press("/")
+        tab.wait("() => !/Initializing/.test(document.querySelector('.md-search-result__meta').textContent)")
         tab.press("prefetch")
         tab.wait("() => /prefetch/.test(document.querySelector('.md-search-result__item a')?.href)")
         tab.press(firefox.ENTER)

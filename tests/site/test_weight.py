@@ -85,7 +85,7 @@ def test_a_page_is_styled_once_while_it_loads(tab: Page) -> None:
     events: list[dict[str, Any]] = []
     ended: list[object] = []
     client.on("Tracing.dataCollected", lambda part: events.extend(part["value"]))
-    client.on("Tracing.tracingComplete", ended.append)
+    client.on("Tracing.tracingComplete", lambda part: ended.append(part))  # noqa: PLW0108 - it takes no built-in
     client.send(
         "Tracing.start", {"transferMode": "ReportEvents", "traceConfig": {"includedCategories": STYLED.split(",")}}
     )

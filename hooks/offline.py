@@ -91,13 +91,14 @@ def index(text: str) -> str:
     return f"var __index = {json.dumps(found, ensure_ascii=False, separators=(',', ':'))}\n"
 
 
-def files(site: Path, *, address: str, name: str) -> dict[str, bytes]:
+def files(site: Path, *, address: str, name: str, widgets: Path) -> dict[str, bytes]:
     """Return what the archive holds, by path and in order.
 
     Args:
         site: the folder of the built site.
         address: the site's address.
         name: the archive's own path in the site; links to it lead to the web.
+        widgets: the folder of the modules as they were written, whose lines an error names.
     """
     found = {path.relative_to(site).as_posix(): path for path in sorted(site.rglob("*")) if path.is_file()}
     found.pop(name, None)
@@ -115,7 +116,7 @@ def files(site: Path, *, address: str, name: str) -> dict[str, bytes]:
         elif path.endswith(".js") and path.partition("/")[0] != "assets":
             content = links(content.decode(), path, folders=folders, away=away).encode()
         out[path] = content
-    scripts = {path.name: path.read_text("utf-8") for path in modules(site / WIDGETS)}
+    scripts = {path.name: path.read_text("utf-8") for path in modules(widgets)}
     if scripts:
         out[f"{WIDGETS}/classic.js"] = classic.script(scripts, f"docs/{WIDGETS}").encode()
     if INDEX in found:
@@ -136,6 +137,6 @@ def on_post_build(config: MkDocsConfig) -> None:
         return
     site, stem = Path(config.site_dir), slug(config.site_name)
     address = (config.site_url or "").rstrip("/") + "/"
-    found = files(site, address=address, name=f"{stem}.zip")
+    found = files(site, address=address, name=f"{stem}.zip", widgets=Path(config.docs_dir) / WIDGETS)
     when = moment.of_sources(Path(config.config_file_path).absolute().parent)
     (site / f"{stem}.zip").write_bytes(zipped({f"{stem}/{path}": text for path, text in found.items()}, when))

@@ -54,6 +54,13 @@
     }
   }
 
+  /* The theme closes search when a page has loaded, also around a reader who was quicker and stands in its field; closed,
+   * it hears none of the keys typed there. The first of them opens it again. */
+  document.addEventListener("keydown", ({ target }) => {
+    const toggle = document.getElementById("__search");
+    if (toggle && !toggle.checked && target.matches?.(".md-search__input")) toggle.click();
+  }, true);
+
   let due = false;
   const fix = () => {
     due = false;

@@ -34,11 +34,24 @@ def test_search_opens_moves_and_leads_to_a_page(tab: Page) -> None:
     first = tab.evaluate("document.activeElement.href")
     tab.keyboard.press("Enter")
     tab.wait_for_url(first)
-    until(tab, "!document.getElementById('__search').checked")
     tab.keyboard.press("/")
-    until(tab, "document.activeElement.matches('.md-search__input') && document.getElementById('__search').checked")
+    until(tab, "document.activeElement.matches('.md-search__input')")
     tab.keyboard.press("Escape")
     until(tab, "!document.activeElement.matches('.md-search__input')")
+
+
+def test_search_that_closed_around_its_reader_opens_with_the_next_key(tab: Page) -> None:
+    tab.goto(QUIZ_PAGE, wait_until="networkidle")
+    tab.keyboard.press("/")
+    until(tab, "document.activeElement.matches('.md-search__input')")
+    # What the theme does an eighth of a second after a page has loaded.
+    tab.evaluate("document.getElementById('__search').checked && document.getElementById('__search').click()")
+    assert tab.evaluate("document.activeElement.matches('.md-search__input')")
+    tab.keyboard.type("prefetch")
+    tab.locator(".md-search-result__item").first.wait_for(state="visible")
+    assert tab.evaluate("document.querySelector('.md-search__input').value") == "prefetch"
+    tab.keyboard.press("Escape")
+    until(tab, "!document.activeElement.matches('.md-search__input') && !document.getElementById('__search').checked")
 
 
 def test_the_theme_changes(tab: Page) -> None:

@@ -10,13 +10,17 @@ from __future__ import annotations
 import csv
 import io
 import sqlite3
+from base64 import b64decode, b64encode
+from functools import partial
 from hashlib import sha256
+from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 import genanki  # type: ignore[import-untyped]
 
 from hooks import bank, tree
 from hooks.archive import zipped
+from hooks.cache import remember
 from hooks.selfcheck import slug
 
 if TYPE_CHECKING:
@@ -61,12 +65,22 @@ def cards(asked: Iterable[Asked], words: Iterable[Word], site: str) -> list[Card
         words: the words of the glossary.
         site: the site's address; links become absolute.
     """
-    found = [_question(one, site) for one in asked]
+    found = []
+    for _, group in groupby(asked, key=lambda one: one.page.url):
+        page = list(group)
+        inputs = [site, *(part for one in page for part in (one.url, one.page.section, one.html))]
+        made = remember("decks", inputs, partial(_questions, page, site))
+        found += [Card(*card) for card in made]
     for word in words:
         meaning = bank.rebase(word.meaning, word.url, site=site)
         front = f"<p>What is meant by <b>{word.name}</b>?</p>"
         found.append(Card(f"term-{word.id}", GLOSSARY, front, meaning, f"{site}{word.url}#{word.id}"))
     return found
+
+
+def _questions(page: list[Asked], site: str) -> list[Card]:
+    """Return the cards of a page's questions."""
+    return [_question(one, site) for one in page]
 
 
 def _question(one: Asked, site: str) -> Card:
@@ -175,5 +189,10 @@ def _lines(parent: Element) -> str:
 
 def files(found: list[Card], *, name: str, when: int) -> dict[str, bytes]:
     """Return what lies in the folder of the site, by its path below the site's root."""
+
+    def make() -> tuple[str, str]:
+        return b64encode(package(found, name=name, when=when)).decode(), table(found)
+
+    deck, rows = remember("packages", [name, str(when), *(part for card in found for part in card)], make)
     stem = f"{FOLDER}/{slug(name)}"
-    return {f"{stem}.apkg": package(found, name=name, when=when), f"{stem}.csv": table(found).encode()}
+    return {f"{stem}.apkg": b64decode(deck), f"{stem}.csv": rows.encode()}

@@ -46,7 +46,7 @@ LINKED = re.compile(r"(?:^|/)glossary(?:\.md|/)#(?P<id>[\w-]+)$")
 SKIPPED = {"admonition-title"}
 # What Python-Markdown leaves in a text for a tag of raw HTML in it.
 RAW = HTML_PLACEHOLDER % r"(?P<raw>\d+)"
-TAG = re.compile(r"<(/?)([a-zA-Z][\w-]*)")
+TAG = re.compile(rf"<(/?)(?:{'|'.join(sorted(CLOSED))})(?![\w-])", re.IGNORECASE)
 
 
 class Terms(Treeprocessor):
@@ -133,6 +133,5 @@ class _Marker:
 
     def _raw_tag(self, html: Any) -> None:
         """Note that a tag of raw HTML, which the tree does not know, opens or closes something."""
-        for close, tag in TAG.findall(html) if isinstance(html, str) else ():
-            if tag.lower() in CLOSED:
-                self.inside = max(0, self.inside + (-1 if close else 1))
+        for close in TAG.findall(html) if isinstance(html, str) else ():
+            self.inside = max(0, self.inside + (-1 if close else 1))

@@ -6,7 +6,6 @@ pages and programs there are, mkdocs.yml, the lock file and the modules that ren
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from functools import lru_cache
 from hashlib import sha256
@@ -14,10 +13,10 @@ from typing import TYPE_CHECKING
 
 from hooks import depends, glossary, programs, results
 from hooks.blocks import Block
-from hooks.cache import cached
+from hooks.cache import code, digests, remember
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -32,22 +31,16 @@ def blocks(path: Path, root: Path, make: Callable[[], list[Block]]) -> list[Bloc
     if not results.reads():
         return make()
     source = path.read_text("utf8")
-    inputs = [_whole(root), path.relative_to(root).as_posix(), source, *_digests(depends.files([source])[0])]
-    text = cached("blocks", inputs, lambda: json.dumps([asdict(block) for block in make()]))
-    return [Block(**block) for block in json.loads(text)]
+    inputs = [_whole(root), path.relative_to(root).as_posix(), source, *digests(depends.files([source])[0])]
+    return [Block(**block) for block in remember("blocks", inputs, lambda: [asdict(block) for block in make()])]
 
 
 @lru_cache(maxsize=1)  # of one test run
 def _whole(root: Path) -> str:
     """Return the digest of what every page depends on."""
     docs = root / "docs"
-    shared = [root / "mkdocs.yml", root / "uv.lock", root / glossary.PAGE, *docs.rglob("*.json")]
-    code = [file for file in (root / "hooks").rglob("*.py") if "__pycache__" not in file.parts]
+    shared = [root / "mkdocs.yml", root / glossary.PAGE, *docs.rglob("*.json")]
     names = [path.relative_to(root).as_posix() for path in docs.rglob("*")]
-    return sha256("\0".join([*_digests([*shared, *code]), *sorted(names), *programs.files()]).encode()).hexdigest()
-
-
-def _digests(files: Iterable[Path]) -> list[str]:
-    """Return the path and the digest of each file; a file that is not there has none."""
-    there = sorted(file for file in files if file.is_file())
-    return [f"{file} {sha256(file.read_bytes()).hexdigest()}" for file in there]
+    return sha256(
+        "\0".join([code(root), *digests(shared, root), *sorted(names), *programs.files()]).encode()
+    ).hexdigest()

@@ -24,6 +24,7 @@ import nbformat
 from bs4 import BeautifulSoup, Tag
 
 from hooks import records
+from hooks.cache import remember
 from hooks.errors import ROOT, GuideError
 
 if TYPE_CHECKING:
@@ -132,7 +133,20 @@ def show(html: str, *, file: str, root: Path = ROOT) -> Lab:
     """
     path = root / file
     said = check(path.with_suffix(".py"))
-    lab = Lab("", _entries(path, file, said), {path.name: path.read_text("utf8")})
+    record = path.read_text("utf8")
+    drawn, figures = remember("labs", [html, file, record], lambda: _show(html, file, path))
+    what = (said["recorded"], said["device"].upper(), f"TensorFlow {said['versions']['tensorflow']}", said["hardware"])
+    stamp = _escape("Recorded " + " · ".join(what))
+    return Lab(
+        drawn.replace("</h1>", f'</h1>\n<p class="guide-stamp">{stamp}</p>', 1),
+        _entries(path, file, said),
+        {path.name: record, **{name: base64.b64decode(data) for name, data in figures.items()}},
+    )
+
+
+def _show(html: str, file: str, path: Path) -> tuple[str, dict[str, str]]:
+    """Return the content of a lab in the site's markup, and its figures in base64 by the names of their files."""
+    figures: dict[str, str] = {}
     alts = _alts(path)
     soup = BeautifulSoup(html, "html.parser")
     body = soup.select_one(".jp-Notebook")
@@ -145,16 +159,13 @@ def show(html: str, *, file: str, root: Path = ROOT) -> Lab:
             out.append(
                 f'<div class="language-python highlight lab-code"><pre><code>{code.strip()}\n</code></pre></div>'
             )
-            out += [_output(part, lab, file, alts) for part in cell.select(".jp-OutputArea-output")]
+            out += [_output(part, figures, file, alts) for part in cell.select(".jp-OutputArea-output")]
         elif text := cell.select_one(".jp-RenderedHTMLCommon"):
             out.append(_prose(text))
-    what = (said["recorded"], said["device"].upper(), f"TensorFlow {said['versions']['tensorflow']}", said["hardware"])
-    stamp = _escape("Recorded " + " · ".join(what))
-    lab.html = "\n".join(out).replace("</h1>", f'</h1>\n<p class="guide-stamp">{stamp}</p>', 1)
-    return lab
+    return "\n".join(out), figures
 
 
-def _output(part: Tag, lab: Lab, file: str, alts: Iterator[str]) -> str:
+def _output(part: Tag, figures: dict[str, str], file: str, alts: Iterator[str]) -> str:
     image = part.select_one("img")
     if image is not None:
         alt = next(alts, "")
@@ -168,9 +179,9 @@ def _output(part: Tag, lab: Lab, file: str, alts: Iterator[str]) -> str:
         found = IMAGE.fullmatch(str(image["src"]))
         if not found:
             raise GuideError(file, 0, "the lab shows an image that is not in its record", "draw it in the lab")
-        name = f"figure-{len(lab.files)}.{found['kind'].partition('+')[0].replace('jpeg', 'jpg')}"
+        name = f"figure-{len(figures) + 1}.{found['kind'].partition('+')[0].replace('jpeg', 'jpg')}"
         data = base64.b64decode(found["data"])
-        lab.files[name] = data
+        figures[name] = found["data"]
         size = f' width="{width}" height="{height}"' if (width := _size(data)[0]) and (height := _size(data)[1]) else ""
         tag = BeautifulSoup("", "html.parser").new_tag("img", attrs={"src": name, "alt": alt})
         return f'<p class="lab-figure">{str(tag).removesuffix("/>")}{size} loading="lazy"/></p>'

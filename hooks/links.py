@@ -6,11 +6,12 @@ MkDocs checks links while it renders and only warns; it sees neither the theme's
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urljoin, urlsplit
 
 from hooks import tree
+from hooks.cache import remember
 from hooks.errors import GuideError
 
 if TYPE_CHECKING:
@@ -87,9 +88,10 @@ def check(site: Path, *, site_url: str, sources: Mapping[str, Path], root: Path)
     """
     pages: dict[str, _Page] = {}
     for file in sorted(site.rglob("*.html")):
-        pages[file.relative_to(site).as_posix()] = _Page.of(file.read_text("utf8"))
+        pages[file.relative_to(site).as_posix()] = _held(file.read_text("utf8"))
     errors = []
     base = site_url.rstrip("/") + "/"
+    files = {file.relative_to(site).as_posix() for file in site.rglob("*") if file.is_file()}
     for name, page in pages.items():
         place = _Place(sources.get(name), name, root)
         for ident, count in page.ids.items():
@@ -102,17 +104,21 @@ def check(site: Path, *, site_url: str, sources: Mapping[str, Path], root: Path)
                 place.error(src, f"an image without a text: {src or '(no src)'}", "say what it shows in its alt text")
             )
         for url in page.resources:
-            if error := _resource(url, base + name, base, site, place):
+            if error := _resource(url, base + name, base, files, place):
                 errors.append(error)
         for url in page.links:
-            if error := _link(url, base + name, base, site=site, pages=pages, place=place):
+            if error := _link(url, base + name, base, files=files, pages=pages, place=place):
                 errors.append(error)
     for file in sorted(site.rglob("*.css")):
         name = file.relative_to(site).as_posix()
         for url in _css_urls(file.read_text("utf8")):
-            if error := _resource(url, base + name, base, site, _Place(None, name, root)):
+            if error := _resource(url, base + name, base, files, _Place(None, name, root)):
                 errors.append(error)
     return errors
+
+
+def _held(html: str) -> _Page:
+    return _Page(**remember("links", [html], lambda: asdict(_Page.of(html))))
 
 
 @dataclass(frozen=True)
@@ -141,19 +147,19 @@ def _line(source: str, needle: str) -> int:
     return 0
 
 
-def _resource(url: str, here: str, base: str, site: Path, place: _Place) -> GuideError | None:
+def _resource(url: str, here: str, base: str, files: set[str], place: _Place) -> GuideError | None:
     if url.startswith(("data:", "#")):
         return None
     target = urljoin(here, url)
     if not target.startswith(base):
         return place.error(url, f"the page fetches from a third party: {url}", "serve the file from the site")
-    if not _exists(target, base, site):
+    if not _exists(target, base, files):
         return place.error(url, f"the page fetches what is not there: {url}", "add the file, or correct the path")
     return None
 
 
 def _link(
-    url: str, here: str, base: str, *, site: Path, pages: Mapping[str, _Page], place: _Place
+    url: str, here: str, base: str, *, files: set[str], pages: Mapping[str, _Page], place: _Place
 ) -> GuideError | None:
     parts = urlsplit(url)
     if parts.scheme == "javascript":
@@ -166,7 +172,7 @@ def _link(
         return (
             None if outside else place.error(url, f"a link that leaves the site: {url}", "make it relative to the page")
         )
-    name = _exists(target, base, site)
+    name = _exists(target, base, files)
     if not name:
         return place.error(url, f"a dead link: {url}", "correct it, or write the page")
     anchor = unquote(parts.fragment)
@@ -175,11 +181,11 @@ def _link(
     return None
 
 
-def _exists(target: str, base: str, site: Path) -> str:
+def _exists(target: str, base: str, files: set[str]) -> str:
     """Return the path in the site of what an address leads to; empty where there is nothing."""
     path = unquote(urlsplit(target[len(base) :] if target.startswith(base) else target).path)
     for name in (path, f"{path}index.html" if not path or path.endswith("/") else f"{path}/index.html"):
-        if name and (site / name).is_file():
+        if name in files:
             return name
     return ""
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
 from hooks import tree
+from hooks.cache import remember
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,10 +35,14 @@ def convert(html: str, address: str) -> str:
         html: the content, as the site shows it.
         address: of the page, which links are made absolute with.
     """
-    page = tree.read(html)
-    _leave_out(page)
-    text = "\n\n".join(_blocks(page, address))
-    return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
+
+    def make() -> str:
+        page = tree.read(html)
+        _leave_out(page)
+        text = "\n\n".join(_blocks(page, address))
+        return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
+
+    return str(remember("copies", [html, address], make))
 
 
 def _leave_out(parent: Element) -> None:

@@ -13,6 +13,7 @@ import nbformat
 
 from hooks import programs
 from hooks.blocks import uses_tensorflow
+from hooks.cache import remember
 from hooks.fences import after_front_matter
 from hooks.prose import to_jupyter
 
@@ -64,7 +65,12 @@ def notebook(*, source: str, blocks: list[Block], title: str, site: str, folder:
         folder: the folder of its source under `docs/`, empty for `docs/` itself.
         url: its address under the site's root.
     """
-    page = site + url
+    names = sorted({block.program for block in blocks if block.program and block.language == "python"})
+    inputs = [source, title, site, folder, url, repr(blocks), *(programs.load(name).source for name in names)]
+    return str(remember("notebooks", inputs, lambda: _make(source, blocks, title, f"{site}{folder}", site + url)))
+
+
+def _make(source: str, blocks: list[Block], title: str, base: str, page: str) -> str:
     writer = _Writer(blocks)
     writer.say(_head(blocks, title, page))
     devices = _kernel_devices(blocks)
@@ -77,10 +83,10 @@ def notebook(*, source: str, blocks: list[Block], title: str, site: str, folder:
     lines = source.split("\n")
     at = after_front_matter(lines)
     for block in blocks:
-        writer.say(to_jupyter("\n".join(lines[at : block.line - 1]), base=f"{site}{folder}", page=page))
+        writer.say(to_jupyter("\n".join(lines[at : block.line - 1]), base=base, page=page))
         writer.show(block)
         at = block.end
-    writer.say(to_jupyter("\n".join(lines[at:]), base=f"{site}{folder}", page=page))
+    writer.say(to_jupyter("\n".join(lines[at:]), base=base, page=page))
     made = nbformat.from_dict({"nbformat": 4, "nbformat_minor": 5, "metadata": METADATA, "cells": writer.cells})
     # Once, for the whole: nbformat's own makers check each cell when it is made, and all of them when they are written.
     nbformat.validate(made)

@@ -10,6 +10,7 @@ import html as htmllib
 import json
 import posixpath
 import re
+from base64 import b64decode, b64encode
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -18,6 +19,7 @@ from mkdocs.plugins import event_priority
 
 from hooks import classic, loud, moment
 from hooks.archive import zipped
+from hooks.cache import digests, remember
 from hooks.selfcheck import slug
 
 if TYPE_CHECKING:
@@ -137,6 +139,12 @@ def on_post_build(config: MkDocsConfig) -> None:
         return
     site, stem = Path(config.site_dir), slug(config.site_name)
     address = (config.site_url or "").rstrip("/") + "/"
-    found = files(site, address=address, name=f"{stem}.zip", widgets=Path(config.docs_dir) / WIDGETS)
+    widgets = Path(config.docs_dir) / WIDGETS
     when = moment.of_sources(Path(config.config_file_path).absolute().parent)
-    (site / f"{stem}.zip").write_bytes(zipped({f"{stem}/{path}": text for path, text in found.items()}, when))
+
+    def make() -> str:
+        found = files(site, address=address, name=f"{stem}.zip", widgets=widgets)
+        return b64encode(zipped({f"{stem}/{path}": text for path, text in found.items()}, when)).decode()
+
+    inputs = [address, stem, str(when), *digests(site.rglob("*"), site), "", *digests(widgets.glob("*.js"), widgets)]
+    (site / f"{stem}.zip").write_bytes(b64decode(remember("archives", inputs, make)))

@@ -16,10 +16,11 @@ import re
 import textwrap
 import time
 import tomllib
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
+from hooks.cache import remember
 from hooks.errors import ROOT, GuideError
 
 if TYPE_CHECKING:
@@ -161,12 +162,31 @@ def _with_companions(program: Program) -> Program:
 @functools.lru_cache(maxsize=4096)
 def _kept(path: str, file: Path, _changed: int, _size: int) -> Program:
     """Read a program again only when its file changed: a build asks for the same ones hundreds of times."""
-    return _parse(path, file, file.read_text(encoding="utf-8"))
+    source = file.read_text(encoding="utf-8")
+    return _made(path, file, source, remember("programs", [path, source], lambda: _said(file, source)))
 
 
 @functools.lru_cache(maxsize=1024)
 def _parse(path: str, file: Path, source: str) -> Program:
     """Check `source`; cached by the source itself, so that no edit is missed."""
+    return _made(path, file, source, _said(file, source))
+
+
+def _made(path: str, file: Path, source: str, said: Mapping[str, Any]) -> Program:
+    return Program(
+        path=path,
+        file=file,
+        source=source,
+        sha256=hashlib.sha256(source.encode()).hexdigest(),
+        title=said["title"],
+        sections={name: Section(**section) for name, section in said["sections"].items()},
+        options=Options(**said["options"]),
+        dependencies=tuple(said["dependencies"]),
+    )
+
+
+def _said(file: Path, source: str) -> dict[str, Any]:
+    """Return what a program's text says, checked, in values that JSON holds."""
     options, dependencies = _metadata(file, source)
     try:
         tree = ast.parse(source, filename=str(file))
@@ -181,16 +201,13 @@ def _parse(path: str, file: Path, source: str) -> Program:
     if not any(_assigns(statement, "claims") for statement in statements):
         cure = 'end it with claims = {"what_it_shows": ...}'
         raise GuideError(file, len(source.splitlines()), "the program never assigns `claims` at its top level", cure)
-    return Program(
-        path=path,
-        file=file,
-        source=source,
-        sha256=hashlib.sha256(source.encode()).hexdigest(),
-        title=docstring.strip().splitlines()[0].strip(),
-        sections=_sections(file, source, {statement.lineno for statement in statements}),
-        options=options,
-        dependencies=dependencies,
-    )
+    sections = _sections(file, source, {statement.lineno for statement in statements})
+    return {
+        "title": docstring.strip().splitlines()[0].strip(),
+        "sections": {name: asdict(section) for name, section in sections.items()},
+        "options": asdict(options),
+        "dependencies": dependencies,
+    }
 
 
 def _metadata(file: Path, source: str) -> tuple[Options, tuple[str, ...]]:

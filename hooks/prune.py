@@ -20,6 +20,8 @@ from tinycss2.ast import (  # type: ignore[import-untyped]
     SquareBracketsBlock,
 )
 
+from hooks.cache import remember
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -190,20 +192,36 @@ def on_startup(command: str, dirty: bool) -> None:
     _command = command
 
 
+def _pruned(sheets: dict[Path, str], pages: list[str], scripts: list[str]) -> dict[Path, str]:
+    """Return the style sheets without what these pages and scripts cannot use."""
+
+    def make() -> list[str]:
+        used = Used(pages, scripts)
+        return [
+            prune(
+                css,
+                used,
+                [text for other, text in sheets.items() if other != file],
+                named="stylesheets" not in file.parts,
+            )
+            for file, css in sheets.items()
+        ]
+
+    inputs = [*(f"{file.parent.name}/{file.name}" for file in sheets), *sheets.values(), *pages, "", *scripts]
+    return dict(zip(sheets, remember("sheets", inputs, make), strict=True))
+
+
 def on_post_build(config: MkDocsConfig) -> None:
     """Rewrite the style sheets in the built site, each under a new name: no cache holds another version of it."""
     if _command == "serve":
         return
     site = Path(config.site_dir)
-    pages = {file: file.read_text("utf-8") for file in site.rglob("*.html")}
+    pages = {file: file.read_text("utf-8") for file in sorted(site.rglob("*.html"))}
     # Code that a script puts into a card is markup too.
-    scripts = [file.read_text("utf-8") for kind in ("*.js", "*.py.txt") for file in site.rglob(kind)]
-    files = [*site.glob("assets/stylesheets/*.css"), *site.glob("assets/*.css")]
+    scripts = [file.read_text("utf-8") for kind in ("*.js", "*.py.txt") for file in sorted(site.rglob(kind))]
+    files = sorted([*site.glob("assets/stylesheets/*.css"), *site.glob("assets/*.css")])
     sheets = {file: file.read_text("utf-8") for file in files}
-    used = Used(list(pages.values()), scripts)
-    for file, css in sheets.items():
-        others = [text for other, text in sheets.items() if other != file]
-        text = prune(css, used, others, named="stylesheets" not in file.parts)
+    for file, text in _pruned(sheets, list(pages.values()), scripts).items():
         named = file.with_name(f"{file.name.split('.')[0]}.{sha256(text.encode()).hexdigest()[:8]}.css")
         file.unlink()
         named.write_text(text, "utf-8")

@@ -208,8 +208,9 @@ def proof(key: Key) -> str:
             value = "true" if claim.value() else "false"
         except Stale:
             text, value = "", "not recorded"
-        at = re.search(rf"[\"']?\b{re.escape(name)}\b[\"']?\s*[:=\]]", text)
-        line = text.count("\n", 0, at.start()) + 1 if at else 0
-        named = tag("a", tag("code", html.escape(name)), href=source(program, line))
-        said.append(f"{named} is {value} in {tag('a', html.escape(program), href=card(program))}")
+        # The name first: what a pattern begins with is found fast.
+        named = re.finditer(rf"{re.escape(name)}(?<!\w{re.escape(name)})\b[\"']?\s*[:=\]]", text)
+        line = next((text.count("\n", 0, at.start()) + 1 for at in named), 0)
+        link = tag("a", tag("code", html.escape(name)), href=source(program, line))
+        said.append(f"{link} is {value} in {tag('a', html.escape(program), href=card(program))}")
     return f"Computed: {', and '.join(said)}."

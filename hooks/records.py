@@ -19,6 +19,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from hooks import atomic, programs, shapes
+from hooks.cache import remember
 from hooks.errors import ROOT, GuideError
 
 if TYPE_CHECKING:
@@ -246,12 +247,16 @@ def _read(file: Path, program: str, device: str, _mtime: int, _size: int) -> Rec
 
 @functools.lru_cache(maxsize=4)
 def _locked(lock: Path, _mtime: int, _size: int) -> Mapping[str, str]:
-    versions: dict[str, str] = {}
-    for package in tomllib.loads(lock.read_text(encoding="utf-8"))["package"]:
-        markers = package.get("resolution-markers", [])
-        if "version" in package and (not markers or any(Marker(text).evaluate() for text in markers)):
-            versions[package["name"]] = package["version"]
-    return MappingProxyType(versions)
+    text = lock.read_text(encoding="utf-8")
+    packages = remember("versions", [text], lambda: _packages(text))
+    fits = [(name, version) for name, version, on in packages if not on or any(Marker(mark).evaluate() for mark in on)]
+    return MappingProxyType(dict(fits))
+
+
+def _packages(lock: str) -> list[tuple[str, str, list[str]]]:
+    """Return the name, the version and the markers of each package that a lock file gives a version."""
+    found = tomllib.loads(lock)["package"]
+    return [(one["name"], one["version"], one.get("resolution-markers", [])) for one in found if "version" in one]
 
 
 @functools.lru_cache(maxsize=256)

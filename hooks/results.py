@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 FOLDER = ROOT / ".cache" / "runs"
 RUNNER = (
     "atomic",
+    "cache",
     "child",
     "devices",
     "launch",

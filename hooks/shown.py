@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from hooks import tree
+from hooks.cache import remember
 
 if TYPE_CHECKING:
     from hooks.tree import Element
@@ -46,8 +47,14 @@ class Shown:
 @lru_cache(maxsize=1)  # two checks read the same page, one after the other
 def read(html: str) -> Shown:
     """Return what a page shows; it is not to be changed."""
+    plain = DRAWING.sub("", html)
+    said = remember("shown", [plain], lambda: asdict(_seen(plain)))
+    return Shown([Code(**code) for code in said["codes"]], said["prose"], said["inline"])
+
+
+def _seen(html: str) -> Shown:
     shown = Shown()
-    _look(tree.read(DRAWING.sub("", html)), shown, (), None)
+    _look(tree.read(html), shown, (), None)
     return shown
 
 

@@ -69,10 +69,16 @@ def card(*, site: str, section: str, title: str, text: str) -> bytes:
         title: of the page.
         text: one or two sentences on it; may be empty, and is cut where it is long.
     """
-    inputs = [Path(__file__).read_text("utf-8"), version("pillow"), version("matplotlib"), site, section, title, text]
     # The cache keeps texts.
-    kept = cached("social", inputs, lambda: b64encode(_draw(site, section, title, text)).decode())
+    said = (site, section, title, text)
+    kept = cached("social", [_drawer(), *said], lambda: b64encode(_draw(*said)).decode())
     return b64decode(kept)
+
+
+@functools.cache
+def _drawer() -> str:
+    """Return what a picture depends on besides its words."""
+    return f"{Path(__file__).read_text('utf-8')} pillow {version('pillow')} matplotlib {version('matplotlib')}"
 
 
 def wrap(text: str, font: ImageFont.FreeTypeFont, width: float, most: int) -> list[str]:

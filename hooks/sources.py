@@ -9,14 +9,16 @@ from __future__ import annotations
 import html as htmllib
 import re
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from hooks import tree
+from hooks.cache import remember
 from hooks.markup import tag
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 MARK = "<!-- guide:sources -->"
 YEAR = re.compile(r"\b(?:19|20)\d\d\b")
@@ -47,12 +49,10 @@ class Source:
         return re.sub(r"^https?://(?:www\.)?|/$", "", unquote(self.url))
 
 
-def _links(html: str) -> Iterator[tuple[str, str]]:
-    """Yield the links of a page that lead outside, with their texts."""
-    for link in tree.read(html).named({"a"}):
-        href = link.attributes.get("href", "")
-        if href.startswith(("https://", "http://")):
-            yield href, " ".join(link.text.split())
+def _links(html: str) -> list[tuple[str, str]]:
+    """Return the links of a page that lead outside, with their texts."""
+    links = ((link.attributes.get("href", ""), link) for link in tree.read(html).named({"a"}))
+    return [(href, " ".join(link.text.split())) for href, link in links if href.startswith(("https://", "http://"))]
 
 
 def collect(pages: Iterable[tuple[str, str, str]], own: Sequence[str] = ()) -> list[Source]:
@@ -64,7 +64,7 @@ def collect(pages: Iterable[tuple[str, str, str]], own: Sequence[str] = ()) -> l
     """
     found: dict[str, Source] = {}
     for url, title, html in pages:
-        for href, name in _links(html):
+        for href, name in remember("sources", [html], partial(_links, html)):
             if href.startswith(tuple(own)):
                 continue
             source = found.setdefault(_key(href), Source(href))

@@ -51,6 +51,7 @@ def rendered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], in
 
     def ask() -> int:
         kept._whole.cache_clear()
+        cache.code.cache_clear()
         assert kept.blocks(tmp_path / PAGE, tmp_path, make) == [block]
         return made
 

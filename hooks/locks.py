@@ -82,6 +82,17 @@ def title(lock: str) -> str:
     return named(versions(lock))
 
 
+def heading(lock: str) -> str:
+    """Return what heads the narrow column of a lock, such as `TF 2.20.0`."""
+    return f"TF {versions(lock)['tensorflow']}"
+
+
+def day(program: Program, lock: str) -> str:
+    """Return the day on which a program ran under a lock, or that no current run is known."""
+    state, found = find(program, lock)
+    return found.recorded if found and state == "current" else "not yet verified"
+
+
 def named(held: Mapping[str, str]) -> str:
     """Return what a reader is told of versions: those of TensorFlow and Keras."""
     return ", ".join(f"{NAMES[name]} {held[name]}" for name in records.ALWAYS if name in held)
@@ -235,14 +246,14 @@ def column(program: Program, lock: str, table: str, rows: int) -> list[Any]:
         command = f"`make record LOCK={lock} ARGS={program.path}`"
         return [{"text": "not yet verified", "note": f"{why_stale(program, lock)}: {command}."}] * rows
     if found.outcome == "fails":
-        return [{"text": f"fails, {found.recorded}", "note": f"The program ended with: {found.said[0]}"}] * rows
+        return [{"text": "fails", "note": f"The program ended with: {found.said[0]}"}] * rows
     own = [text for text in found.said if text.startswith(f"table '{table}' ")]  # missing, other columns, other length
     cells: list[Any] = []
     for row in range(1, rows + 1):
         start = f"table '{table}', row {row}, "
         said = [*own, *(text.removeprefix(start) for text in found.said if text.startswith(start))]
         note = "; ".join(said)
-        cells.append({"text": f"differs, {found.recorded}", "note": note} if said else f"same, {found.recorded}")
+        cells.append({"text": "differs", "note": note} if said else "same")
     return cells
 
 

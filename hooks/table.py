@@ -19,6 +19,9 @@ from hooks.used import Use, used
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
+# With more columns than these, cells stand closer.
+MANY = 8
+
 
 class Table(GuideBlock):
     """`/// table | section/program.py:name`, perhaps with `versions: true`, and a caption as its content."""
@@ -49,10 +52,15 @@ class Table(GuideBlock):
         caption.extend(content)
         notes: list[str] = []
         columns, rows = data["columns"], data["rows"]
+        said = [f"Measured · {stamp(record)}"]
         for lock in locks.names() if self.options["versions"] else ():
-            columns = [*columns, locks.title(lock)]
-            cells = locks.column(reference.program_of(ref.program), lock, ref.name, len(rows))
+            program = reference.program_of(ref.program)
+            columns = [*columns, locks.heading(lock)]
+            said.append(f"{locks.heading(lock)} · {locks.title(lock)} · {locks.day(program, lock)}")
+            cells = locks.column(program, lock, ref.name, len(rows))
             rows = [[*row, cell] for row, cell in zip(rows, cells, strict=True)]
+        if len(columns) > MANY:
+            table.set("class", "guide-cells guide-many")
         caption.tail = self.stash(draw(columns, rows, ident, notes))
         if notes:
             items = [
@@ -64,7 +72,7 @@ class Table(GuideBlock):
                 for n, note in enumerate(notes, start=1)
             ]
             sub(block, "div").text = self.stash(tag("ol", "".join(items), class_="guide-notes"))
-        sub(block, "div").text = self.stash(tag("p", f"Measured · {stamp(record)}", class_="guide-stamp"))
+        sub(block, "div").text = self.stash("".join(tag("p", text, class_="guide-stamp") for text in said))
 
 
 def draw(columns: list[str], rows: list[list[Any]], ident: str, notes: list[str]) -> str:

@@ -10,10 +10,7 @@ from __future__ import annotations
 
 import functools
 import importlib.metadata
-import json
-import re
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from packaging.requirements import InvalidRequirement, Requirement
@@ -22,6 +19,7 @@ from packaging.version import Version
 
 from hooks import atomic, compare, programs, records
 from hooks.errors import ROOT, GuideError
+from hooks.lock_outcomes import Outcome, from_text, to_text
 from hooks.markup import NAMES
 
 if TYPE_CHECKING:
@@ -32,32 +30,10 @@ if TYPE_CHECKING:
     from hooks.programs import Program
 
 FOLDER = ROOT / "locks"
-WORDS = ("same", "differs", "fails")
 # A program that says `keras` runs with what `keras-nightly` installs: the same module.
 NIGHTLY = "-nightly"
 
 State = Literal["current", "stale", "missing"]
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What one program did under another lock.
-
-    Args:
-        sha256: of the program, as records hold it.
-        versions: of the packages that its record names, as they were there.
-        record: the same of the record that it was compared with.
-        recorded: the day, such as `2026-11-21`.
-        outcome: `same` as the record, `differs` from it, or `fails`.
-        said: what differs, in the sentences of `hooks.compare`; or the error it ended with, with the line.
-    """
-
-    sha256: str
-    versions: dict[str, str]
-    record: dict[str, str]
-    recorded: str
-    outcome: str
-    said: tuple[str, ...] = ()
 
 
 def names() -> list[str]:
@@ -179,46 +155,6 @@ def write(lock: str, fresh: Mapping[str, Outcome]) -> None:
     atomic.write(file_of(lock), to_text(kept))
 
 
-def to_text(outcomes: Mapping[str, Outcome]) -> str:
-    """Return the text of a file of outcomes: a line for each part, and for each thing that was said."""
-    entries = []
-    for path, one in sorted(outcomes.items()):
-        parts = {"sha256": one.sha256, "versions": one.versions, "record": one.record, "recorded": one.recorded}
-        lines = [f"  {_json(name)}: {_json(value)}" for name, value in {**parts, "outcome": one.outcome}.items()]
-        if one.said:
-            lines.append('  "said": [\n' + ",\n".join(f"   {_json(text)}" for text in one.said) + "\n  ]")
-        entries.append(f" {_json(path)}: {{\n" + ",\n".join(lines) + "\n }")
-    return "{\n" + ",\n".join(entries) + "\n}\n" if entries else "{}\n"
-
-
-def from_text(text: str, file: Path, lock: str) -> dict[str, Outcome]:
-    """Read the text of a file of outcomes.
-
-    Raises:
-        GuideError: it is not one; the message says at which line and why.
-    """
-    cure = f"mend it, or take the entry out and run make record LOCK={lock}"
-
-    def wrong(cause: str, line: int) -> GuideError:
-        return GuideError(file, line, f"the outcomes are broken: {cause}", cure)
-
-    try:
-        data = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise wrong(f"this is not JSON ({error.msg})", error.lineno) from None
-    if not isinstance(data, dict):
-        raise wrong("they are not an object", 1)
-    lines = text.split("\n")
-    found = {}
-    for path, entry in data.items():
-        line = next((n for n, one in enumerate(lines, start=1) if one.lstrip().startswith(f"{_json(path)}:")), 1)
-        why = _wrong(entry)
-        if why:
-            raise wrong(f"{path}: {why}", line)
-        found[path] = Outcome(**{**entry, "said": tuple(entry.get("said", ()))})
-    return found
-
-
 def refuse_other_versions(lock: str) -> None:
     """Stop where this interpreter does not hold what the lock says: the outcome would be one of other versions.
 
@@ -277,45 +213,6 @@ def _installed(name: str) -> str | None:
         with suppress(importlib.metadata.PackageNotFoundError):
             return importlib.metadata.version(distribution)
     return None
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _wrong(entry: Any) -> str:
-    """Return what is wrong with an entry of the file; `""` where nothing is."""
-    if not isinstance(entry, dict):
-        return "it is not an object"
-    for key, (kind, check) in _SCHEMA.items():
-        if key not in entry and key != "said":
-            return f"'{key}' is missing"
-        if key in entry and not check(entry[key]):
-            return f"'{key}' is not {kind}"
-    for key in entry:
-        if key not in _SCHEMA:
-            return f"'{key}' is unknown"
-    if (entry["outcome"] == "same") == bool(entry.get("said")):
-        return "'said' says what differs or failed, and nothing else"
-    return ""
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _is_versions(value: Any) -> bool:
-    return isinstance(value, dict) and all(map(_is_text, value.values()))
-
-
-_SCHEMA: dict[str, tuple[str, Any]] = {
-    "sha256": ("a SHA-256", lambda value: _is_text(value) and re.fullmatch("[0-9a-f]{64}", value)),
-    "versions": ("a table of text", _is_versions),
-    "record": ("a table of text", _is_versions),
-    "recorded": ("a date (2026-01-31)", lambda value: _is_text(value) and re.fullmatch(r"\d{4}-\d\d-\d\d", value)),
-    "outcome": (f"one of {', '.join(WORDS)}", lambda value: value in WORDS),
-    "said": ("a list of text", lambda value: isinstance(value, list) and all(map(_is_text, value))),
-}
 
 
 @functools.lru_cache(maxsize=8)

@@ -12,51 +12,24 @@ import difflib
 import functools
 import hashlib
 import os
-import re
-import textwrap
 import time
-import tomllib
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
+from hooks import sections
 from hooks.cache import remember
 from hooks.errors import ROOT, GuideError
+from hooks.metadata import Options, metadata
+from hooks.sections import Section
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
 SNIPPETS = ROOT / "snippets"
 FOREIGN = {"hooks", "tests", "snippets"}
 # Nanoseconds after which a file's time of change tells whether it changed since.
 SETTLED = 2 * 10**9
-
-_METADATA = re.compile(r"(?m)^# /// script\n(?P<body>(?:#(?: .*)?\n)*?)# ///$")
-_MARKER = re.compile(r"^[ \t]*# --8<-- \[(?P<type>start|end):(?P<name>[a-z][a-z0-9_-]*)\][ \t]*$")
-_MARKER_LIKE = re.compile(r"-8<-")
-
-
-@dataclass(frozen=True)
-class Section:
-    """A shown part of a program: the lines `first` to `last` of the file, counted from 1, without the markers."""
-
-    name: str
-    first: int
-    last: int
-    text: str
-
-
-@dataclass(frozen=True)
-class Options:
-    """The table `[tool.guide]` of a program; CONTRIBUTING.md says what each key means."""
-
-    devices: int = 4
-    processes: int = 1
-    seconds: float = 60
-    alone: bool = False
-    tolerance: float = 1e-3
-    env: Mapping[str, str] = field(default_factory=dict, hash=False)
-    files: Sequence[str] = field(default=(), hash=False)
 
 
 @dataclass(frozen=True)
@@ -187,7 +160,7 @@ def _made(path: str, file: Path, source: str, said: Mapping[str, Any]) -> Progra
 
 def _said(file: Path, source: str) -> dict[str, Any]:
     """Return what a program's text says, checked, in values that JSON holds."""
-    options, dependencies = _metadata(file, source)
+    options, dependencies = metadata(file, source)
     try:
         tree = ast.parse(source, filename=str(file))
     except (SyntaxError, ValueError) as error:
@@ -201,82 +174,13 @@ def _said(file: Path, source: str) -> dict[str, Any]:
     if not any(_assigns(statement, "claims") for statement in statements):
         cure = 'end it with claims = {"what_it_shows": ...}'
         raise GuideError(file, len(source.splitlines()), "the program never assigns `claims` at its top level", cure)
-    sections = _sections(file, source, {statement.lineno for statement in statements})
+    parts = sections.find(file, source, {statement.lineno for statement in statements})
     return {
         "title": docstring.strip().splitlines()[0].strip(),
-        "sections": {name: asdict(section) for name, section in sections.items()},
+        "sections": {name: asdict(section) for name, section in parts.items()},
         "options": asdict(options),
         "dependencies": dependencies,
     }
-
-
-def _metadata(file: Path, source: str) -> tuple[Options, tuple[str, ...]]:
-    blocks = list(_METADATA.finditer(source))
-    if len(blocks) != 1:
-        count = "no" if not blocks else "more than one"
-        line = source.count("\n", 0, blocks[1].start()) + 1 if blocks else 1
-        cure = "start the file with one block from '# /// script' to '# ///' (PEP 723), each line a comment"
-        raise GuideError(file, line, f"the program has {count} metadata block", cure)
-    first = source.count("\n", 0, blocks[0].start("body")) + 1
-    lines = [line[2:] if line.startswith("# ") else line[1:] for line in blocks[0]["body"].splitlines()]
-    try:
-        data = tomllib.loads("\n".join(lines))
-    except tomllib.TOMLDecodeError as error:
-        where = re.search(r"at line (\d+)", str(error))
-        line = first + int(where[1]) - 1 if where else first + len(lines) - 1
-        raise GuideError(file, line, f"the metadata block is not TOML: {error}", "correct the block") from None
-
-    def line_of(key: str) -> int:
-        pattern = re.compile(rf"\s*(\[.*)?\b{re.escape(key)}\b")
-        return next((first + at for at, line in enumerate(lines) if pattern.match(line)), first)
-
-    for key in data:
-        if key not in ("requires-python", "dependencies", "tool"):
-            known = "use 'requires-python', 'dependencies' and '[tool.guide]'"
-            raise GuideError(file, line_of(key), f"the metadata block has an unknown key '{key}'", known)
-    if not isinstance(data.get("requires-python"), str):
-        cure = """write requires-python = ">=3.11" in the metadata block"""
-        raise GuideError(file, line_of("requires-python"), "'requires-python' is missing or not text", cure)
-    dependencies = data.get("dependencies")
-    if not isinstance(dependencies, list) or not all(isinstance(name, str) for name in dependencies):
-        cure = """write dependencies = ["tensorflow==2.21.*"] in the metadata block"""
-        raise GuideError(file, line_of("dependencies"), "'dependencies' is missing or not a list of text", cure)
-    tool = data.get("tool", {})
-    table = tool.get("guide", {}) if isinstance(tool, dict) else None
-    if not isinstance(table, dict):
-        raise GuideError(file, line_of("guide"), "'tool.guide' is not a table", "write it as [tool.guide]")
-    known_keys = [f.name for f in fields(Options)]
-    for key, value in table.items():
-        if key not in known_keys:
-            near = difflib.get_close_matches(key, known_keys, n=1)
-            cure = f"did you mean '{near[0]}'" if near else f"use one of {', '.join(known_keys)}"
-            raise GuideError(file, line_of(key), f"[tool.guide] has an unknown key '{key}'", cure)
-        wrong = _wrong(key, value)
-        if wrong:
-            raise GuideError(file, line_of(key), f"'{key}' in [tool.guide] is {value!r}", f"make it {wrong}")
-    return Options(**table), tuple(dependencies)
-
-
-def _wrong(key: str, value: Any) -> str | None:
-    """Return what `value` should be when it does not fit the key, else None."""
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    match key:
-        case "devices":
-            return None if number and isinstance(value, int) and value >= 0 else "a whole number from 0 up"
-        case "processes":
-            return None if number and isinstance(value, int) and value >= 1 else "a whole number from 1 up"
-        case "seconds":
-            return None if number and 0 < value <= 600 else "a number of seconds above 0, at most 600"
-        case "alone":
-            return None if isinstance(value, bool) else "true or false"
-        case "files":
-            plain = isinstance(value, list) and all(isinstance(v, str) and v and v == Path(v).name for v in value)
-            return None if plain else 'a list of names of files in the same folder, as ["server.py"]'
-        case "tolerance":
-            return None if number and 0 <= value < 1 else "a number from 0 to less than 1"
-        case _:
-            text = isinstance(value, dict) and all(isinstance(item, str) for item in value.values())
-            return None if text else 'a table of text, as { NAME = "value" }'
 
 
 def _check_imports(file: Path, tree: ast.Module) -> None:
@@ -314,42 +218,3 @@ def _assigns(statement: ast.stmt, name: str) -> bool:
     else:
         return False
     return any(isinstance(target, ast.Name) and target.id == name for target in targets)
-
-
-def _sections(file: Path, source: str, executable: set[int]) -> dict[str, Section]:
-    """Find the sections; each must hold the start of a statement that runs at the top level (`executable` lines)."""
-    sections: dict[str, Section] = {}
-    lines = source.split("\n")
-    open_name, open_line = "", 0
-    for number, line in enumerate(lines, start=1):
-        if not _MARKER_LIKE.search(line):
-            continue
-        marker = _MARKER.match(line)
-        if marker is None:
-            cure = "write '# --8<-- [start:name]' or '# --8<-- [end:name]' alone on its line, the name in lower case"
-            raise GuideError(file, number, f"a section marker is malformed: {line.strip()}", cure)
-        name = marker["name"]
-        if marker["type"] == "start":
-            if open_name:
-                cause = f"section '{name}' starts inside section '{open_name}' (line {open_line})"
-                raise GuideError(file, number, cause, f"end '{open_name}' first: sections do not nest")
-            if name in sections:
-                cause = f"section '{name}' was already used at line {sections[name].first - 1}"
-                raise GuideError(file, number, cause, "give it another name")
-            open_name, open_line = name, number
-            continue
-        if name != open_name:
-            cause = f"'[end:{name}]' closes a section that is not open"
-            cure = f"end '{open_name}' here" if open_name else f"remove it, or add '# --8<-- [start:{name}]' before it"
-            raise GuideError(file, number, cause, cure)
-        first, last = open_line + 1, number - 1
-        if not any(first <= line <= last for line in executable):
-            cause = f"section '{name}' holds no statement of the top level"
-            raise GuideError(file, open_line, cause, "put a whole statement into it, or remove the section")
-        text = textwrap.dedent("\n".join(lines[first - 1 : last]))
-        sections[name] = Section(name, first, last, text)
-        open_name = ""
-    if open_name:
-        cure = f"add '# --8<-- [end:{open_name}]' where it ends"
-        raise GuideError(file, open_line, f"section '{open_name}' is never closed", cure)
-    return sections

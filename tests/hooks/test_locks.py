@@ -13,9 +13,9 @@ from bs4 import BeautifulSoup
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from hooks import locks, programs, record, records, verification
+from hooks import lock_outcomes, locks, programs, record, records, verification
 from hooks.errors import ROOT, GuideError
-from hooks.locks import Outcome
+from hooks.lock_outcomes import Outcome
 from hooks.outcome import Result
 from tests.hooks import house
 
@@ -96,7 +96,7 @@ def test_what_is_written_is_read_again(program: Program) -> None:
     for outcome in (run(program), run(program, claims={}), failed(program, "a.py:1: ValueError: ünd\ntraceback")):
         locks.write("next", {program.path: outcome})
         assert locks.load("next") == {program.path: outcome}
-        assert locks.to_text(locks.load("next")) == locks.file_of("next").read_text()
+        assert lock_outcomes.to_text(locks.load("next")) == locks.file_of("next").read_text()
 
 
 def test_outcomes_of_programs_that_are_gone_are_left_out(program: Program) -> None:
@@ -175,7 +175,7 @@ def test_a_run_is_compared_with_what_is_on_file(program: Program) -> None:
     ],
 )
 def test_a_broken_file_is_refused_with_its_line(program: Program, change: Any, says: str) -> None:
-    good = locks.to_text({program.path: run(program)})
+    good = lock_outcomes.to_text({program.path: run(program)})
     broken = change(good)
     assert broken != good
     locks.file_of("next").write_text(broken)
@@ -338,4 +338,4 @@ def test_every_package_of_a_lock_has_its_hash(lock: str) -> None:
 def test_every_outcome_has_its_program(lock: str) -> None:
     found, file = locks.load(lock), locks.file_of(lock)
     assert set(found) <= set(programs.paths())
-    assert not file.exists() or locks.to_text(found) == file.read_text("utf8"), "only the command writes it"
+    assert not file.exists() or lock_outcomes.to_text(found) == file.read_text("utf8"), "only the command writes it"

@@ -8,6 +8,7 @@ import pytest
 
 from hooks import programs
 from hooks.errors import GuideError
+from hooks.metadata import Options
 
 GOOD = '''# /// script
 # requires-python = ">=3.11"
@@ -64,7 +65,7 @@ def test_a_good_program(tmp_path: Path) -> None:
     assert program.title == "Show one thing."
     assert program.path == "strategies/one.py"
     assert program.dependencies == ("tensorflow==2.21.*",)
-    assert program.options == programs.Options(devices=2, alone=True, env={"TF_USE_LEGACY_KERAS": "1"})
+    assert program.options == Options(devices=2, alone=True, env={"TF_USE_LEGACY_KERAS": "1"})
     assert list(program.sections) == ["setup", "loop"]
     setup, loop = program.sections.values()
     lines = GOOD.split("\n")
@@ -79,7 +80,7 @@ def test_a_good_program(tmp_path: Path) -> None:
 def test_options_have_defaults(tmp_path: Path) -> None:
     text = GOOD.replace(GOOD[GOOD.index("# [tool.guide]") : GOOD.index('# ///\n"""')], "")
     options = programs.load(write(tmp_path, text), root=tmp_path).options
-    assert options == programs.Options(devices=4, processes=1, seconds=60, alone=False, tolerance=1e-3, env={})
+    assert options == Options(devices=4, processes=1, seconds=60, alone=False, tolerance=1e-3, env={})
 
 
 def test_an_edit_of_equal_length_is_seen_at_once(tmp_path: Path) -> None:

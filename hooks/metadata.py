@@ -1,0 +1,108 @@
+"""The metadata block of a program (PEP 723): what it requires, what it depends on, and its table `[tool.guide]`."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hooks.errors import GuideError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_METADATA = re.compile(r"(?m)^# /// script\n(?P<body>(?:#(?: .*)?\n)*?)# ///$")
+
+
+@dataclass(frozen=True)
+class Options:
+    """The table `[tool.guide]` of a program; CONTRIBUTING.md says what each key means."""
+
+    devices: int = 4
+    processes: int = 1
+    seconds: float = 60
+    alone: bool = False
+    tolerance: float = 1e-3
+    env: Mapping[str, str] = field(default_factory=dict, hash=False)
+    files: Sequence[str] = field(default=(), hash=False)
+
+
+def metadata(file: Path, source: str) -> tuple[Options, tuple[str, ...]]:
+    """Return the options and the dependencies of a program.
+
+    Args:
+        file: the program, for messages.
+        source: its text.
+
+    Raises:
+        GuideError: the block is missing, is not TOML, or says what it may not.
+    """
+    blocks = list(_METADATA.finditer(source))
+    if len(blocks) != 1:
+        count = "no" if not blocks else "more than one"
+        line = source.count("\n", 0, blocks[1].start()) + 1 if blocks else 1
+        cure = "start the file with one block from '# /// script' to '# ///' (PEP 723), each line a comment"
+        raise GuideError(file, line, f"the program has {count} metadata block", cure)
+    first = source.count("\n", 0, blocks[0].start("body")) + 1
+    lines = [line[2:] if line.startswith("# ") else line[1:] for line in blocks[0]["body"].splitlines()]
+    try:
+        data = tomllib.loads("\n".join(lines))
+    except tomllib.TOMLDecodeError as error:
+        where = re.search(r"at line (\d+)", str(error))
+        line = first + int(where[1]) - 1 if where else first + len(lines) - 1
+        raise GuideError(file, line, f"the metadata block is not TOML: {error}", "correct the block") from None
+
+    def line_of(key: str) -> int:
+        pattern = re.compile(rf"\s*(\[.*)?\b{re.escape(key)}\b")
+        return next((first + at for at, line in enumerate(lines) if pattern.match(line)), first)
+
+    for key in data:
+        if key not in ("requires-python", "dependencies", "tool"):
+            known = "use 'requires-python', 'dependencies' and '[tool.guide]'"
+            raise GuideError(file, line_of(key), f"the metadata block has an unknown key '{key}'", known)
+    if not isinstance(data.get("requires-python"), str):
+        cure = """write requires-python = ">=3.11" in the metadata block"""
+        raise GuideError(file, line_of("requires-python"), "'requires-python' is missing or not text", cure)
+    dependencies = data.get("dependencies")
+    if not isinstance(dependencies, list) or not all(isinstance(name, str) for name in dependencies):
+        cure = """write dependencies = ["tensorflow==2.21.*"] in the metadata block"""
+        raise GuideError(file, line_of("dependencies"), "'dependencies' is missing or not a list of text", cure)
+    tool = data.get("tool", {})
+    table = tool.get("guide", {}) if isinstance(tool, dict) else None
+    if not isinstance(table, dict):
+        raise GuideError(file, line_of("guide"), "'tool.guide' is not a table", "write it as [tool.guide]")
+    known_keys = [f.name for f in fields(Options)]
+    for key, value in table.items():
+        if key not in known_keys:
+            near = difflib.get_close_matches(key, known_keys, n=1)
+            cure = f"did you mean '{near[0]}'" if near else f"use one of {', '.join(known_keys)}"
+            raise GuideError(file, line_of(key), f"[tool.guide] has an unknown key '{key}'", cure)
+        wrong = _wrong(key, value)
+        if wrong:
+            raise GuideError(file, line_of(key), f"'{key}' in [tool.guide] is {value!r}", f"make it {wrong}")
+    return Options(**table), tuple(dependencies)
+
+
+def _wrong(key: str, value: Any) -> str | None:
+    """Return what `value` should be when it does not fit the key, else None."""
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    match key:
+        case "devices":
+            return None if number and isinstance(value, int) and value >= 0 else "a whole number from 0 up"
+        case "processes":
+            return None if number and isinstance(value, int) and value >= 1 else "a whole number from 1 up"
+        case "seconds":
+            return None if number and 0 < value <= 600 else "a number of seconds above 0, at most 600"
+        case "alone":
+            return None if isinstance(value, bool) else "true or false"
+        case "files":
+            plain = isinstance(value, list) and all(isinstance(v, str) and v and v == Path(v).name for v in value)
+            return None if plain else 'a list of names of files in the same folder, as ["server.py"]'
+        case "tolerance":
+            return None if number and 0 <= value < 1 else "a number from 0 to less than 1"
+        case _:
+            text = isinstance(value, dict) and all(isinstance(item, str) for item in value.values())
+            return None if text else 'a table of text, as { NAME = "value" }'

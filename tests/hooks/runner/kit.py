@@ -1,0 +1,41 @@
+"""What the tests of the runner share besides fixtures."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import psutil
+
+from hooks import programs
+from hooks.runner import Result, Runner
+
+Make = Callable[..., programs.Program]
+PATIENCE = 180  # seconds for a program to end; the machine may be doing something else
+LONG = 300.0  # seconds that no test waits for
+
+
+def run(runner: Runner, program: programs.Program) -> Result:
+    return runner.submit_program(program).result(timeout=PATIENCE)
+
+
+def line_of(program: programs.Program, needle: str) -> int:
+    return program.source[: program.source.index(needle)].count("\n") + 1
+
+
+def gone(*pids: int) -> bool:
+    """Say whether these processes are gone; a moment may pass until the system has buried them."""
+    until = time.monotonic() + 5
+    while time.monotonic() < until:
+        if not any(psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE for pid in pids):
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def error_of(runner: Runner, program: programs.Program) -> str:
+    result = run(runner, program)
+    assert not result.ok
+    assert result.record is None
+    assert result.error
+    return result.error

@@ -1,0 +1,115 @@
+"""Several programs at a time, and the blocks of pages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hooks.runner import Block, Runner
+from tests.hooks.runner.kit import LONG, PATIENCE, Make
+
+MEETING = """
+import os, time
+folder = {folder!r}
+open(f"{{folder}}/{{os.getpid()}}", "w").close()
+until = time.monotonic() + {wait}
+met = False
+while time.monotonic() < until and not met:
+    met = len(os.listdir(folder)) > 1
+    time.sleep(0.01)
+os.remove(f"{{folder}}/{{os.getpid()}}") if {leave} else time.sleep(0.3)
+claims = {{"met": met}}
+"""
+
+
+def test_two_run_at_a_time(runner: Runner, program: Make, tmp_path: Path) -> None:
+    folder = tmp_path / "met"
+    folder.mkdir()
+    one = MEETING.format(folder=str(folder), wait=15, leave=False)
+    futures = [runner.submit_program(program(one)) for _ in range(2)]
+    records = [future.result(timeout=PATIENCE).record for future in futures]
+    assert [record.claims["met"] for record in records if record] == [True, True]
+
+
+@pytest.mark.parametrize("options", [{"alone": True}, {"processes": 2}])
+def test_who_wants_the_machine_gets_it(
+    options: dict[str, object], runner: Runner, program: Make, tmp_path: Path
+) -> None:
+    folder = tmp_path / "met"
+    folder.mkdir()
+    one = MEETING.format(folder=str(folder), wait=0.7, leave=True)
+    futures = [runner.submit_program(program(one, **options)) for _ in range(3)]
+    records = [future.result(timeout=PATIENCE).record for future in futures]
+    assert [record.claims["met"] for record in records if record] == [False, False, False]
+
+
+def test_the_longest_known_starts_first(program: Make, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with Runner(preload=(), limit=1) as runner:
+        futures = [runner.submit_program(program("import time; time.sleep(0.5)"))]  # holds the one place
+        for seconds in (5, 30, 10):
+            body = f"open({str(log)!r}, 'a').write('{seconds} ')"
+            futures.append(runner.submit_program(program(body, seconds=seconds)))
+        for future in futures:
+            assert future.result(timeout=PATIENCE).ok
+    assert log.read_text() == "30 10 5 "
+
+
+# Pages.
+
+
+def test_blocks_share_a_namespace_and_keep_their_own_output(runner: Runner) -> None:
+    blocks = [
+        Block("docs/p.md:3", "x = 1\nprint('one')", line=3),
+        Block(
+            "docs/p.md:9",
+            "import inspect\ndef f():\n    return x + 1\nprint(f(), inspect.getsource(f).split()[0])",
+            line=9,
+        ),
+    ]
+    first, second = runner.submit_page("docs/p.md", blocks, devices_wanted=0).result(timeout=PATIENCE)
+    assert (first.ok, first.output) == (True, "one\n")
+    assert (second.ok, second.output, second.error) == (True, "2 def\n", None)
+
+
+def test_a_failing_block_names_its_line_on_the_page_and_stops_the_rest(runner: Runner) -> None:
+    blocks = [
+        Block("docs/p.md:5", "def f():\n    raise ValueError('no')", line=5),
+        Block("docs/p.md:20", "\nf()", line=20),
+        Block("docs/p.md:30", "print('never')", line=30),
+    ]
+    first, second, third = runner.submit_page("docs/p.md", blocks, devices_wanted=0).result(timeout=PATIENCE)
+    assert first.ok
+    assert second.error is not None
+    assert second.error.startswith("docs/p.md:21: ValueError: no\n"), "the line is the page's"
+    assert 'File "docs/p.md", line 6, in f\n    raise ValueError' in second.error
+    assert third.error == "docs/p.md:30: not run, because docs/p.md:20 failed before it"
+
+
+def test_each_block_has_the_time_limit_and_a_page_can_time_out(runner: Runner) -> None:
+    slow = [Block(f"b{at}", "import time; time.sleep(1.2)") for at in range(3)]
+    results = runner.submit_page("p", slow, devices_wanted=0, seconds=2.5).result(timeout=PATIENCE)
+    assert [one.ok for one in results] == [True, True, True]
+    stuck = [Block("a", "1"), Block("b", "while True: pass"), Block("c", "1")]
+    results = runner.submit_page("p", stuck, devices_wanted=0, seconds=1.5).result(timeout=PATIENCE)
+    assert [one.ok for one in results] == [True, False, False]
+    assert "b:1: it still ran after 1.5 s and was killed" in str(results[1].error)
+
+
+@pytest.mark.parametrize(
+    "source", ["import os; os._exit(0)", "import sys; sys.exit()", "x = ", "import os; os.kill(os.getpid(), 9)"]
+)
+def test_a_block_may_not_end_the_page(source: str, runner: Runner) -> None:
+    results = runner.submit_page("p", [Block("a", "1"), Block("b", source)], devices_wanted=0).result(timeout=PATIENCE)
+    assert [one.ok for one in results] == [True, False]
+
+
+def test_a_page_may_not_leave_a_process_behind(runner: Runner) -> None:
+    source = f"import subprocess; p = subprocess.Popen(['sleep', '{LONG:g}'])"
+    [result] = runner.submit_page("p", [Block("a", source)], devices_wanted=0).result(timeout=PATIENCE)
+    assert "it left a process behind: sleep 300" in str(result.error)
+
+
+def test_a_page_without_blocks_has_no_results(runner: Runner) -> None:
+    assert runner.submit_page("p", []).result(timeout=1) == []

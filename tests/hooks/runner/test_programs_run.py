@@ -1,0 +1,275 @@
+"""What a program may do, and what is reported of it; what it may not do."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from hooks.runner import Runner
+from tests.hooks.runner.kit import LONG, Make, error_of, gone, line_of, run
+
+
+def test_a_record_holds_what_it_printed_claimed_and_measured(runner: Runner, program: Make) -> None:
+    one = program("""
+        import math, sys
+        measures = {"pi": math.pi, "n": 3, "word": "w"}
+        errors = {"e": "ValueError: no"}
+        figures = {"f": {"kind": "lines", "x": (1, 2), "series": {"a": [math.pi, 1e-9]}}}
+        tables = {"t": {"columns": ["a"], "rows": [[1], [{"text": "x", "note": "y"}]]}}
+        # --8<-- [start:say]
+        print("hello")
+        # --8<-- [end:say]
+        claims = {"b": True, "a": False}
+    """)
+    result = run(runner, one)
+    assert result.error is None
+    record = result.record
+    assert record is not None
+    assert record.output == {"say": "hello\n"}
+    assert record.claims == {"b": True, "a": False}
+    assert record.measures == {"pi": 3.14159265, "n": 3, "word": "w"}
+    assert record.errors == {"e": "ValueError: no"}
+    assert record.figures["f"]["series"]["a"] == [3.14159, 1e-9]
+    assert record.tables["t"]["rows"] == [[1], [{"text": "x", "note": "y"}]]
+    assert (record.program, record.sha256, record.device) == (one.path, one.sha256, "cpu")
+    assert {"python", "keras", "tensorflow"} <= record.versions.keys()
+    assert result.executed == {"say"}
+    assert result.peak_mib > 1
+
+
+def test_output_belongs_to_the_section_whose_top_level_line_printed_it(runner: Runner, program: Make) -> None:
+    result = run(
+        runner,
+        program("""
+        import sys, threading
+
+        # --8<-- [start:define]
+        def say(word):
+            print("say", word)
+
+        print("defined")
+        # --8<-- [end:define]
+
+        print("between")
+
+        # --8<-- [start:use]
+        say("one")
+        thread = threading.Thread(target=say, args=("two",))
+        thread.start(); thread.join()
+        list(map(print, [1, 2]))
+        sys.stdout.buffer.write(b"bytes\\n")
+        exec("print('exec')")
+        # --8<-- [end:use]
+        """),
+    )
+    assert result.error is None
+    assert result.record is not None
+    assert result.record.output == {
+        "define": "defined\n",
+        "": "between\n",
+        "use": "say one\nsay two\n1\n2\nbytes\nexec\n",
+    }
+
+
+def test_it_runs_as_main_from_its_real_file_in_an_empty_folder(runner: Runner, program: Make) -> None:
+    one = program("""
+        import inspect, os, sys, tempfile
+        def f(): pass
+        claims = {
+            "main": __name__ == "__main__" and sys.modules["__main__"].f is f,
+            "file": os.path.samefile(__file__, sys.argv[0]) and "def f" in inspect.getsource(f),
+            "empty": os.listdir() == [],
+            "apart": os.getcwd() != os.path.dirname(__file__),
+            "temporary": tempfile.gettempdir() != os.getcwd() and os.listdir(tempfile.gettempdir()) == [],
+            "no_input": sys.stdin.read() == "",
+            "own_session": os.getsid(0) == os.getpid(),
+            "hash": os.environ["PYTHONHASHSEED"] == "0",
+            "no_cluster": "TF_CONFIG" not in os.environ,
+        }
+        open("left.txt", "w").write("x")
+    """)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TF_CONFIG", "{}")
+        result = run(runner, one)
+    assert result.record is not None, result.error
+    assert result.record.claims == dict.fromkeys(result.record.claims, True)
+
+
+def test_folders_are_removed(runner: Runner, program: Make, place: Path) -> None:
+    run(runner, program("open('left.txt', 'w').write('x')"))
+    run(runner, program("raise SystemError"))
+    [base] = place.iterdir()
+    assert [one.name for one in base.iterdir() if one.name.isdigit()] == []
+
+
+def test_exit_functions_run(runner: Runner, program: Make, tmp_path: Path) -> None:
+    run(runner, program(f"import atexit, pathlib; atexit.register(pathlib.Path({str(tmp_path / 'x')!r}).touch)"))
+    assert (tmp_path / "x").exists()
+
+
+def test_forked_children_work_and_their_output_is_not_the_programs(runner: Runner, program: Make) -> None:
+    result = run(
+        runner,
+        program("""
+        import multiprocessing
+        fork = multiprocessing.get_context("fork")
+        ear, mouth = fork.Pipe(duplex=False)
+        def work():
+            print("from the child")
+            mouth.send(7)
+        child = fork.Process(target=work); child.start(); child.join(10)
+        claims = {"heard": ear.poll(5) and ear.recv() == 7, "ended": child.exitcode == 0}
+        """),
+    )
+    assert result.record is not None, result.error
+    assert result.record.claims == {"heard": True, "ended": True}
+    assert result.record.output == {}
+
+
+# What a program may not do.
+
+
+def test_an_exception_names_the_programs_own_line(runner: Runner, program: Make) -> None:
+    one = program("import json\n\ndef parse():\n    return json.loads('{')  # here\n\nparse()")
+    error = error_of(runner, one)
+    assert error.startswith(f"{one.path}:{line_of(one, 'return json')}: JSONDecodeError: ")
+    assert "hooks/child.py" not in error, "the traceback starts in the program"
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("import sys\nsys.exit(0)", ":12: it left early with sys.exit(0)"),
+        ("raise SystemExit", "left early"),
+        ("import os\nos._exit(0)", "ended with os._exit(0) before its end"),
+        ("import os\nos._exit(3)", "ended with os._exit(3) before its end"),
+        ("import os\nos.kill(os.getpid(), 9)", "killed by signal 9 (out of memory?)"),
+        ("import os\nos.kill(os.getpid(), 11)", "killed by signal 11"),
+        ("raise KeyboardInterrupt", "KeyboardInterrupt"),
+        ("import atexit, os\natexit.register(os._exit, 0)", "os._exit(0)"),
+        ("raise RuntimeError('a\\nb')", "RuntimeError: a\n"),
+        ("if False:\n    claims = {}", "ended without `claims`"),
+        ("claims = {}", "`claims` is empty"),
+        ("claims = [True]", "`claims` is a list"),
+        ("claims = {'a': 1}", "claims['a'] is a int, it should be a plain bool"),
+        ("import numpy\nclaims = {'a': numpy.bool_(True)}", "(write bool(...) around it)"),
+        ("claims = {1: True}", "the key 1"),
+        ("measures = {'m': float('nan')}", "measures['m'] is nan"),
+        ("measures = {'m': [1]}", "measures['m'] is a list"),
+        ("measures = {'m': True}", "measures['m'] is a bool"),
+        ("figures = {'f': {'kind': 'lines', 'x': [1], 'series': {'a': [float('inf')]}}}", "['a'][0] is inf"),
+        ("figures = {'f': {'kind': 'pie'}}", "its kind is 'pie'"),
+        ("figures = {'f': {'kind': 'bars', 'categories': ['a'], 'series': {'s': object()}}}", "is a object"),
+        ("tables = {'t': {'columns': ['a'], 'rows': [[1, 2]]}}", "table 't': row 0 has 2 cells for 1 columns"),
+        ("errors = {'e': ValueError('no')}", "errors['e'] is a ValueError"),
+    ],
+)
+def test_a_program_that_does_not_end_as_it_must(body: str, said: str, runner: Runner, program: Make) -> None:
+    assert said in error_of(runner, program(body))
+
+
+def test_numpy_numbers_are_converted_where_they_are_measured(runner: Runner, program: Make) -> None:
+    one = program("""
+        import numpy
+        measures = {"a": numpy.float32(0.1), "b": numpy.int64(3)}
+        figures = {"f": {"kind": "lines", "x": numpy.arange(2), "series": {"s": numpy.float32([0.1, 0.2])}}}
+    """)
+    result = run(runner, one)
+    assert result.record is not None, result.error
+    assert result.record.measures == {"a": 0.100000001, "b": 3}
+    assert result.record.figures["f"]["series"] == {"s": [0.1, 0.2]}
+
+
+def test_a_section_that_is_never_entered(runner: Runner, program: Make) -> None:
+    one = program("""
+        import os
+        if os.environ.get("NEVER"):
+            # --8<-- [start:never]
+            print("never")
+            # --8<-- [end:never]
+        else:
+            # --8<-- [start:always]
+            print("always")
+            # --8<-- [end:always]
+    """)
+    result = run(runner, one)
+    line = line_of(one, 'print("never")')
+    assert result.error == f"{one.path}:{line}: section 'never' was never executed"
+    assert result.executed == {"always"}
+
+
+def test_a_time_limit_kills_the_whole_tree_and_names_the_line(runner: Runner, program: Make, tmp_path: Path) -> None:
+    one = program(
+        f"""
+        import os, signal, subprocess, sys, time
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        code = "import os, subprocess, sys, time; os.setsid(); p = subprocess.Popen([sys.executable, '-c', " \\
+               "'import os, time; os.setsid(); time.sleep({LONG})']); print(os.getpid(), p.pid, flush=True); " \\
+               "time.sleep({LONG})"
+        child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+        open({str(tmp_path / "pids")!r}, "w").write(child.stdout.readline())
+        time.sleep({LONG})
+        """,
+        seconds=6,
+    )
+    started = time.monotonic()
+    error = error_of(runner, one)
+    assert time.monotonic() - started < 30
+    assert error.startswith(f"{one.path}:{line_of(one, 'time.sleep(300.0)' + chr(10))}: it still ran after 6 s")
+    assert gone(*map(int, (tmp_path / "pids").read_text().split()))
+
+
+def test_a_process_left_behind_is_an_error_and_is_killed(runner: Runner, program: Make, tmp_path: Path) -> None:
+    one = program(f"""
+        import subprocess, sys
+        code = "import time; time.sleep({LONG})  # the orphan"
+        child = subprocess.Popen([sys.executable, "-c", code], start_new_session=True)
+        open({str(tmp_path / "pid")!r}, "w").write(str(child.pid))
+    """)
+    error = error_of(runner, one)
+    pid = int((tmp_path / "pid").read_text())
+    assert "it left a process behind: " in error
+    assert f"# the orphan (process {pid})" in error
+    assert gone(pid)
+
+
+def test_an_orphan_is_found_even_when_the_program_kills_itself(runner: Runner, program: Make, tmp_path: Path) -> None:
+    one = program(f"""
+        import os
+        if os.fork() == 0:
+            os.setsid()
+            if os.fork() == 0:
+                open({str(tmp_path / "pid")!r}, "w").write(str(os.getpid()))
+                import time; time.sleep({LONG})
+            os._exit(0)
+        import time
+        while not os.path.exists({str(tmp_path / "pid")!r}) or not open({str(tmp_path / "pid")!r}).read():
+            time.sleep(0.01)
+        os.kill(os.getpid(), 9)
+    """)
+    assert "killed by signal 9" in error_of(runner, one)
+    assert gone(int((tmp_path / "pid").read_text()))
+
+
+def test_what_children_and_native_code_print_is_shown_on_failure(runner: Runner, program: Make) -> None:
+    error = error_of(
+        runner,
+        program("""
+        import os, subprocess, sys
+        subprocess.run(["echo", "from echo"], check=True)
+        os.write(1, b"from the descriptor\\n")
+        os.write(2, b"2026-11-20 10:00:00.000000: I tensorflow/core/x.cc:1] noise\\nto standard error\\n")
+        raise ValueError("no")
+        """),
+    )
+    assert "from echo\nfrom the descriptor" in error
+    assert error.endswith("-- standard error, last lines --\nto standard error")
+
+
+def test_env_is_there_before_anything_is_imported(runner: Runner, program: Make) -> None:
+    one = program("import os\nclaims = {'set': os.environ['PLACE'] == 'here'}", env={"PLACE": "here"})
+    result = run(runner, one)
+    assert result.record is not None, result.error
+    assert result.record.claims == {"set": True}

@@ -1,0 +1,171 @@
+"""Devices from a table that a test can make up, and programs forked from a server that has TensorFlow imported."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from hooks import devices
+from hooks.errors import ROOT
+from hooks.runner import Block, Runner
+from tests.hooks.runner.kit import LONG, PATIENCE, Make, error_of, run
+from tests.plugin_runner import runner_of
+
+
+@pytest.mark.parametrize(
+    ("device", "wanted", "physical", "memory", "expected"),
+    [
+        ("cpu", 4, 1, None, [(4, None)]),
+        ("cpu", 0, 1, None, []),
+        ("gpu", 4, 8, 1000, [(1, None)] * 4),
+        ("gpu", 4, 1, 10_000, [(4, 2000)]),
+        ("gpu", 4, 1, None, [(4, int(8192 * 0.8) // 4)]),
+        ("gpu", 4, 3, 1000, [(2, 400), (1, 800), (1, 800)]),
+        ("gpu", 4, 0, None, []),
+        ("tpu", 4, 8, None, []),
+    ],
+)
+def test_how_devices_are_split(
+    device: str, wanted: int, physical: int, memory: int | None, expected: list[tuple[int, int | None]]
+) -> None:
+    assert devices.plan(devices.TABLE[device], wanted, physical, memory) == expected
+
+
+def test_a_device_is_looked_for_in_a_process_of_its_own() -> None:
+    says = 'import json, os; print("noise"); print(json.dumps({"hardware": [os.environ["NAME"]] * 2}))'
+    table = {
+        "there": devices.Device("there", "XPU", env={"NAME": "Big One"}, probe=says),
+        "away": devices.Device("away", "XPU", probe='print("{}")'),
+        "broken": devices.Device("broken", "XPU", probe="raise OSError('no driver')"),
+    }
+    assert devices.present("there", table=table) is None
+    assert devices.hardware("there", table=table).startswith("2x Big One, ")
+    assert devices.present("away", table=table) == "TensorFlow finds no XPU here"
+    assert devices.present("broken", table=table) == "TensorFlow finds no XPU here (OSError: no driver)"
+    assert devices.present("other", table=table) == "there is no device 'other'"
+    assert devices.present("cpu") is None
+
+
+def test_a_fake_device_reaches_the_program(runner: Runner, program: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(devices.TABLE, "cpu", devices.Device("cpu", "CPU", env={"WHERE": "fake"}))
+    result = run(runner, program("import os\nclaims = {'fake': os.environ['WHERE'] == 'fake'}"))
+    assert result.record is not None, result.error
+    assert result.record.claims == {"fake": True}
+
+
+# Forked from the process that has TensorFlow imported.
+
+
+def test_a_forked_program_finds_tensorflow_imported_but_not_started(
+    request: pytest.FixtureRequest, program: Make
+) -> None:
+    one = program(
+        """
+        import sys, time
+        imported = "tensorflow" in sys.modules and "keras" in sys.modules
+        import tensorflow as tf
+        from tensorflow.python.eager import context
+        started = context.context()._initialized
+        cpus = len(tf.config.list_logical_devices("CPU"))
+        total = float(tf.reduce_sum(tf.ones((300, 300)) @ tf.ones((300, 300))))
+        step = tf.function(lambda x: tf.reduce_sum(x * 2))
+        claims = {
+            "imported": imported,
+            "not_started": not started,
+            "four_devices": cpus == 4,
+            "multiplies": total == 300.0**3,
+            "compiles": float(step(tf.ones(8))) == 16.0,
+        }
+        """,
+        devices=4,
+        seconds=60,
+    )
+    for _ in range(2):
+        result = run(runner_of(request.config), one)
+        assert result.record is not None, result.error
+        assert result.record.claims == dict.fromkeys(result.record.claims, True)
+
+
+def test_autograph_reads_the_source_of_a_block_not_of_the_runner(request: pytest.FixtureRequest) -> None:
+    source = """
+import tensorflow as tf
+
+@tf.function
+def count(n):
+    total = 0
+    while n > 0:
+        total += n
+        n -= 1
+    return total
+
+print(int(count(tf.constant(4))))
+"""
+    [result] = runner_of(request.config).submit_page("p", [Block("b", source)]).result(timeout=PATIENCE)
+    assert (result.error, result.output) == (None, "10\n")
+
+
+def test_a_program_forks_workers_quickly_from_where_it_was_forked(
+    request: pytest.FixtureRequest, program: Make
+) -> None:
+    one = program(
+        """
+        import multiprocessing
+        import tensorflow as tf
+        fork = multiprocessing.get_context("fork")
+        def work(queue, n):
+            queue.put(float(tf.reduce_sum(tf.ones(n))))
+        queue = fork.SimpleQueue()
+        workers = [fork.Process(target=work, args=(queue, n)) for n in (3, 4)]
+        for one in workers: one.start()
+        for one in workers: one.join(30)
+        claims = {"sums": sorted([queue.get(), queue.get()]) == [3.0, 4.0]}
+        """,
+        processes=3,
+        seconds=60,
+    )
+    result = run(runner_of(request.config), one)
+    assert result.record is not None, result.error
+
+
+def test_a_preload_that_fails_is_named(program: Make) -> None:
+    with Runner(preload=("no_such_module",), limit=1) as runner:
+        error = error_of(runner, program("print(1)"))
+    assert "importing no_such_module failed: ModuleNotFoundError" in error
+
+
+def test_closing_does_not_wait_for_a_slow_import(
+    program: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "slow_module.py").write_text(
+        f"open({str(tmp_path / 'began')!r}, 'w').close()\nimport time\ntime.sleep({LONG})"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    runner = Runner(preload=("slow_module",), limit=1)
+    future = runner.submit_program(program("print(1)"))
+    until = time.monotonic() + 30
+    while not (tmp_path / "began").exists() and time.monotonic() < until:
+        time.sleep(0.02)
+    started = time.monotonic()
+    runner.close()
+    assert time.monotonic() - started < 10
+    assert not future.result(timeout=5).ok
+
+
+def test_a_server_that_was_killed_is_started_again(program: Make) -> None:
+    with Runner(preload=("json",), limit=1) as runner:
+        assert run(runner, program("print(1)")).ok
+        server = runner._launcher._server
+        assert server is not None
+        server.kill()
+        server.wait(timeout=10)
+        assert run(runner, program("print(2)")).ok
+
+
+def test_the_tests_own_process_has_no_tensorflow() -> None:
+    assert "tensorflow" not in sys.modules
+    code = "import sys, hooks.runner, hooks.record, hooks.results; sys.exit('tensorflow' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0

@@ -1,0 +1,116 @@
+"""When the machine does not play along, or the session is interrupted: nothing outlives it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from hooks.errors import ROOT
+from hooks.runner import Block, Runner
+from tests.hooks.runner.kit import LONG, Make, error_of, gone
+
+
+def test_a_folder_that_cannot_be_written_is_named(program: Make, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with Runner(preload=(), limit=1, folder=tmp_path / "file") as runner:
+        assert "the runner could not start it (Not a directory)" in error_of(runner, program("print(1)"))
+
+
+def test_a_full_disk_is_named(program: Make, tmp_path: Path) -> None:
+    """A limit on the size of files stands for a full disk: the message is the system's."""
+    body = """
+        import resource, signal
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+        with open("big", "wb") as file:
+            file.write(b"x" * 5000)
+    """
+    with Runner(preload=(), limit=1) as runner:
+        assert "OSError: [Errno 27] File too large" in error_of(runner, program(body))
+
+
+def test_closing_kills_what_runs(program: Make, tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    runner = Runner(preload=(), limit=1)
+    body = f"import os, time; open({str(pid)!r}, 'w').write(str(os.getpid())); time.sleep({LONG})"
+    running, waiting = (runner.submit_program(program(body, seconds=100)) for _ in range(2))
+    until = time.monotonic() + 30
+    while not (pid.exists() and pid.read_text()) and time.monotonic() < until:
+        time.sleep(0.02)
+    runner.close()
+    runner.close()
+    assert gone(int(pid.read_text()))
+    assert "the runner was closed" in str(running.result(timeout=5).error)
+    assert waiting.cancelled()
+    with pytest.raises(RuntimeError, match="closed"):
+        runner.submit_page("p", [Block("a", "1")])
+
+
+SESSION = """
+import os, subprocess, sys, time
+from tests.plugin_runner import SHARED, runner_of
+from hooks.runner import Block, Runner
+
+def test_long(request):
+    request.config.stash[SHARED].runner = Runner(preload={preload!r})
+    source = "import os, subprocess, time\\np = subprocess.Popen(['sleep', '300'], start_new_session=True)\\n" \\
+             "open({pids!r}, 'w').write(f'{{os.getpid()}} {{p.pid}}')\\ntime.sleep(300)"
+    runner_of(request.config).submit_page("p", [Block("b", source)], devices_wanted=0, seconds=250).result(240)
+"""
+
+
+@pytest.mark.parametrize("preload", [("json",), ()], ids=["forked", "fresh"])
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda one: one.name)
+def test_a_session_that_is_interrupted_leaves_nothing(
+    how: signal.Signals, preload: tuple[str, ...], tmp_path: Path
+) -> None:
+    """Ctrl-C, a polite kill and a rude one: the processes, their folders and the server go."""
+    pids, temporary = tmp_path / "pids", tmp_path / "tmp"
+    temporary.mkdir()
+    (tmp_path / "test_it.py").write_text(SESSION.format(pids=str(pids), preload=preload))
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "tests.plugin_runner",
+        "-p",
+        "no:cacheprovider",
+        "test_it.py",
+    ]
+    env = {**os.environ, "TMPDIR": str(temporary), "PYTHONPATH": str(ROOT)}
+    session = subprocess.Popen(
+        command, cwd=tmp_path, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
+    )
+    try:
+        until = time.monotonic() + 100
+        while not (pids.exists() and len(pids.read_text().split()) == 2):
+            assert session.poll() is None, session.stdout.read().decode() if session.stdout else ""
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        family = [one.pid for one in psutil.Process(session.pid).children(recursive=True)]
+        assert set(map(int, pids.read_text().split())) <= set(family)
+        os.kill(session.pid, how)
+        session.wait(timeout=60)
+        until = time.monotonic() + 20
+        while any(temporary.glob("guide-*")) and time.monotonic() < until:
+            time.sleep(0.05)
+        assert gone(*family)
+        assert list(temporary.glob("guide-*")) == []
+    finally:
+        for one in [session.pid, *map(int, pids.read_text().split() if pids.exists() else [])]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(one, signal.SIGKILL)
+        session.wait(timeout=10)
+        if session.stdout:
+            session.stdout.close()

@@ -18,10 +18,11 @@ from hooks.errors import GuideError
 from hooks.reference import Missing
 from tests.hooks import house
 from tests.hooks.pictures import PICTURES
-from tests.site import chromium
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from playwright.sync_api import Browser
 
 CSS = (Path(__file__).resolve().parents[2] / "docs" / "assets" / "figure.css").read_text("utf-8")
 FIGURE = """\
@@ -329,26 +330,22 @@ def test_contrast(scheme: str) -> None:
     assert levels == sorted(levels)
 
 
-def test_no_text_leaves_its_drawing() -> None:
+def test_no_text_leaves_its_drawing(browser: Browser) -> None:
     """In a browser, with a font that is not the one everything was measured with."""
-    from playwright.sync_api import sync_playwright
-
     drawn = "".join(f"<div>{draw(data, f'figure-{name}')}</div>" for name, data in PICTURES.items())
     page_of = f"<style>{CSS}</style><body style='width:370px;margin:0;font-family:sans-serif'>{drawn}"
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium.path(), args=chromium.FLAGS)
-        page = browser.new_page(viewport={"width": 390, "height": 800})
-        page.set_content(page_of)
-        outside = page.evaluate(
-            """() => [...document.querySelectorAll("svg text")].filter((text) => {
-              const a = text.getBoundingClientRect(), b = text.closest("svg").getBoundingClientRect();
-              return a.left < b.left - 1 || a.right > b.right + 1 || a.top < b.top - 2 || a.bottom > b.bottom + 2;
-            }).map((text) => text.textContent)"""
-        )
-        sizes = page.evaluate(
-            """() => [...document.querySelectorAll("svg text")].map((text) =>
-              parseFloat(getComputedStyle(text).fontSize) * text.closest("svg").getScreenCTM().a)"""
-        )
-        browser.close()
+    page = browser.new_page(viewport={"width": 390, "height": 800})
+    page.set_content(page_of)
+    outside = page.evaluate(
+        """() => [...document.querySelectorAll("svg text")].filter((text) => {
+          const a = text.getBoundingClientRect(), b = text.closest("svg").getBoundingClientRect();
+          return a.left < b.left - 1 || a.right > b.right + 1 || a.top < b.top - 2 || a.bottom > b.bottom + 2;
+        }).map((text) => text.textContent)"""
+    )
+    sizes = page.evaluate(
+        """() => [...document.querySelectorAll("svg text")].map((text) =>
+          parseFloat(getComputedStyle(text).fontSize) * text.closest("svg").getScreenCTM().a)"""
+    )
+    page.close()
     assert outside == []
     assert min(sizes) >= 9

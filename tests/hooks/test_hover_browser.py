@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.site import chromium, serve
+from tests.site import serve
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,16 +28,6 @@ PAGE = (
     '<div id="term-worker">A process, with a definition that is longer than a narrow window is wide.</div></div>'
     '</article><script src="terms.js"></script></body></html>'
 )
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=chromium.path(), args=chromium.FLAGS)
-        yield opened
-        opened.close()
 
 
 @pytest.fixture(scope="module")

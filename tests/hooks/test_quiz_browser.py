@@ -11,7 +11,7 @@ import pytest
 
 from tests.hooks import house
 from tests.hooks.house import MANY, QUIZ
-from tests.site import chromium, serve
+from tests.site import serve
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,16 +28,6 @@ PAGE = (
     '<script src="progress.js"></script><script src="quiz.js"></script></body></html>'
 )
 KEY = "tensorflow-at-scale:quiz"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=chromium.path(), args=chromium.FLAGS)
-        yield opened
-        opened.close()
 
 
 @pytest.fixture(scope="module")

@@ -83,17 +83,6 @@ def _params(item: pytest.Item) -> dict[str, str]:
     return getattr(getattr(item, "callspec", None), "params", {})
 
 
-@pytest.fixture(scope="session")
-def browser(browser_path: str) -> Iterator[Browser]:
-    """Start a browser for the tests that do something on a page."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=browser_path, args=chromium.FLAGS)
-        yield running
-        running.close()
-
-
 @pytest.fixture
 def context(browser: Browser, site: str) -> Iterator[BrowserContext]:
     """Open a fresh reader: nothing stored, a wide window. An error in the console fails the test."""

@@ -16,6 +16,7 @@ import time
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -60,10 +61,12 @@ def run(script: Path) -> nbformat.NotebookNode:
     from nbclient import NotebookClient  # noqa: PLC0415 - only tests and `make record` have it
 
     notebook = _read(script)
-    # Where the notebook is read nobody sees the kernel's log, so its start-up lines only get in the way.
-    env = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
     client = NotebookClient(notebook, timeout=SECONDS, kernel_name="python3", allow_errors=False)
-    client.execute(env=env, cwd=str(script.parent))
+    # TensorFlow leaves the bytecode of what it generates in the folder for temporary files.
+    with TemporaryDirectory(prefix="guide-lab-") as folder:
+        # Where the notebook is read nobody sees the kernel's log, so its start-up lines only get in the way.
+        env = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "TMPDIR": folder}
+        client.execute(env=env, cwd=str(script.parent))
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs = [output for output in cell.outputs if output.get("name") != "stderr"]

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
     import pytest
 
+# `make test` installs what the programs in Node and in a browser need.
+INSTALLED = ROOT / "snippets" / "deployment" / "node_modules"
 SECONDS = 3600
 MARK = "GUIDE_STURDY"
 SEED = "GUIDE_SHUFFLE"
@@ -125,6 +127,8 @@ def main() -> int:
     parser.add_argument("--load", action="store_true", help="keep every core busy with a loop beside the tests")
     parser.add_argument("--seed", type=int, default=0, help="of the orders (default: 0)")
     options, arguments = parser.parse_known_args()
+    if not INSTALLED.exists():
+        sys.exit(f"sturdy: there is no {INSTALLED.relative_to(ROOT)}. Cure: run make test once, which installs it")
     failures: Counter[str] = Counter()
     leftovers: list[str] = []
     with load(options.load):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -12,9 +12,6 @@ from nbclient.exceptions import CellExecutionError
 
 from hooks import labs
 from hooks.errors import ROOT, GuideError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SCRIPT = """\
 # %% [markdown]
@@ -146,6 +143,13 @@ def test_a_failing_cell_fails(tmp_path: Path) -> None:
     script.write_text("# %%\nprint(1 / 0)\n", "utf8")
     with pytest.raises(CellExecutionError, match="ZeroDivisionError"):
         labs.run(script)
+
+
+def test_what_a_lab_leaves_in_the_folder_for_temporary_files_goes(tmp_path: Path) -> None:
+    script = tmp_path / "leaves.py"
+    script.write_text("# %%\nimport tempfile\nprint(tempfile.mkdtemp())\n", "utf8")
+    (cell,) = labs.run(script).cells
+    assert not Path(cell.outputs[0].text.strip()).exists()
 
 
 def test_every_lab_has_a_record_of_its_present_script() -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import importlib.metadata
+import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from hooks.programs import Program
 
 FOLDER = ROOT / "locks"
+# The folder that a program runs in, `hooks.server` makes it.
+RUN_IN = re.compile(r"(?:/[^/\s'\"]+)*/guide-\w+/\d+/(?:cwd|tmp|page)/?")
 # A program that says `keras` runs with what `keras-nightly` installs: the same module.
 NIGHTLY = "-nightly"
 
@@ -127,12 +130,17 @@ def outcome_of(program: Program, lock: str, result: Result, day: str) -> Outcome
     """
     record = records.current(program)
     if result.record is None:
-        outcome, said = "fails", [(result.error or "it ended without a word").split("\n")[0]]
+        outcome, said = "fails", [_bare((result.error or "it ended without a word").split("\n")[0])]
     else:
         said = compare.differences(record, result.record, program.options.tolerance)
         outcome = "differs" if said else "same"
     held = _held(program, versions(lock))
     return Outcome(program.sha256, held, _held(program, record.versions), day, outcome, tuple(said))
+
+
+def _bare(error: str) -> str:
+    """Return an error without the places on this machine that it names."""
+    return RUN_IN.sub("", error).replace(f"{ROOT}/", "")
 
 
 def unexpected(program: Program, lock: str, fresh: Outcome) -> list[str]:

@@ -184,6 +184,11 @@ def test_a_broken_file_is_refused_with_its_line(program: Program, change: Any, s
     assert "run make record LOCK=next" in caught.value.cure
 
 
+def test_an_outcome_names_no_place_of_this_machine(program: Program) -> None:
+    said = f"a.py:3: OSError: {ROOT}/.venv/bin/python and '/var/tmp/guide-1ab2/31/tmp/tmpx/digits'"
+    assert failed(program, said).said == ("a.py:3: OSError: .venv/bin/python and 'tmpx/digits'",)
+
+
 def test_a_table_gets_a_column_for_each_lock(program: Program) -> None:
     head, cells, notes = last_column()
     assert head == "TF 9.0.0rc0"

@@ -6,7 +6,7 @@ import html
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from hooks import place, reference
+from hooks import locks, place, reference
 from hooks.markup import GuideBlock, card, stamp, sub, tag
 from hooks.reference import Missing
 from hooks.used import Use, used
@@ -39,5 +39,8 @@ class ErrorBlock(GuideBlock):
         holder = sub(block, "div", class_="guide-error highlight language-text")
         holder.text = self.stash(shown)
         block.extend(content)
+        program = reference.program_of(ref.program)
         link = tag("a", html.escape(ref.program), href=card(ref.program))
         sub(block, "p", self.stash(f"Provoked by {link} · {stamp(record)}"), class_="guide-stamp")
+        for said in filter(None, (locks.error_there(program, lock, ref.name) for lock in locks.names())):
+            sub(block, "p", self.stash(html.escape(said)), class_="guide-stamp")

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 FOLDER = ROOT / "locks"
 # The folder that a program runs in, `hooks.server` makes it.
 RUN_IN = re.compile(r"(?:/[^/\s'\"]+)*/guide-\w+/\d+/(?:cwd|tmp|page)/?")
+# Characters of a text that a line below an error may quote.
+BRIEF = 80
 # A program that says `keras` runs with what `keras-nightly` installs: the same module.
 NIGHTLY = "-nightly"
 
@@ -199,6 +201,32 @@ def column(program: Program, lock: str, table: str, rows: int) -> list[Any]:
         note = "; ".join(said)
         cells.append({"text": "differs", "note": note} if said else "same")
     return cells
+
+
+def error_there(program: Program, lock: str, name: str) -> str:
+    """Return what became of an error of a record under a lock, for a reader; `""` where it is the same, or unknown.
+
+    Args:
+        program: whose record holds the error.
+        lock: the name of the lock.
+        name: the name of the error.
+    """
+    state, found = find(program, lock)
+    if found is None or state != "current" or found.outcome == "fails":
+        return ""
+    start = f"error '{name}' is "
+    said = next((text.removeprefix(start) for text in found.said if text.startswith(start)), "")
+    if not said:
+        return ""
+    now = said.partition(", the record says ")[0]
+    what = (
+        "it does not occur"
+        if said.startswith("missing")
+        else f"it reads {now}"
+        if len(now) < BRIEF
+        else "it reads otherwise"
+    )
+    return f"With {title(lock)} {what} · {found.recorded}"
 
 
 def _sentence(one: Outcome) -> str:

@@ -228,6 +228,27 @@ def test_below_a_table_stand_the_versions_and_the_day_of_each_column(program: Pr
     assert last_line() == f"{said} · {DAY}"
 
 
+def test_an_error_says_where_it_does_not_occur_or_reads_otherwise(program: Program) -> None:
+    def below() -> list[str]:
+        text = "/// error | strategies/mirrored.py:outside\nMade outside. Compile inside.\n///\n"
+        return [one.text for one in BeautifulSoup(house.render(text)[0], "html.parser").select(".guide-stamp")][1:]
+
+    assert below() == []
+    name = "With TensorFlow 9.0.0rc0, Keras 9.1.0.dev1"
+    (known,) = house.record_of(program).errors
+    cases: list[tuple[Outcome, list[str]]] = [
+        (run(program), []),
+        (run(program, claims={}), []),
+        (run(program, errors={}), [f"{name} it does not occur · {DAY}"]),
+        (run(program, errors={known: "E: <b>"}), [f"{name} it reads 'E: <b>' · {DAY}"]),
+        (run(program, errors={known: "E: " + "long " * 30}), [f"{name} it reads otherwise · {DAY}"]),
+        (failed(program, "a.py:3: ValueError: no"), []),
+    ]
+    for outcome, said in cases:
+        locks.write("next", {program.path: outcome})
+        assert below() == said
+
+
 def test_a_card_says_what_its_program_does_there(program: Program) -> None:
     def last_row() -> str:
         soup = BeautifulSoup(house.render("/// program | strategies/mirrored.py\n///\n")[0], "html.parser")

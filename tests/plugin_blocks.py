@@ -11,8 +11,10 @@ in `files` passes. A Python block that is written in the page runs in the proces
 
 from __future__ import annotations
 
+import platform
+import sys
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -23,8 +25,9 @@ from pytest_markdown_docs._runners import DefaultRunner, register_runner
 from pytest_markdown_docs.definitions import FenceTestDefinition
 from pytest_markdown_docs.plugin import MarkdownDocstringCodeModule, MarkdownInlinePythonItem, MarkdownTextFile
 
-from hooks import kept, labs, languages, origins, programs
+from hooks import kept, labs, languages, origins, programs, results
 from hooks.blocks import Block, uses_tensorflow
+from hooks.cache import remember
 from hooks.errors import GuideError
 from hooks.pages import Pages, is_page
 from hooks.runner import Block as Job
@@ -38,6 +41,8 @@ if TYPE_CHECKING:
 
 PLUGIN = "guide-blocks"
 RUNNER = "GuideRunner"
+# Languages whose check takes seconds, for it imports what it checks by, and depends on the block and the lock alone.
+SLOW = {"textproto"}
 
 
 class BlockError(Exception):
@@ -132,7 +137,7 @@ class GuideRunner(DefaultRunner):
             if program:
                 self._program(collected, block, program)
             elif block.language != "python" or block.run == "no":
-                languages.check(block, root=collected.config.rootpath)
+                self._check(collected, block)
                 if block.run == "no":
                     pytest.skip(f"checked, not run: {block.why}")
             else:
@@ -147,6 +152,14 @@ class GuideRunner(DefaultRunner):
         error = excinfo.value
         known = isinstance(error, (BlockError, GuideError, languages.CheckError))
         return str(error) if known else f"{test.source_path}:{test.start_line}: {excinfo.exconly()}"
+
+    @staticmethod
+    def _check(collected: Collected, block: Block) -> None:
+        check = partial(languages.check, block, root=collected.config.rootpath)
+        if block.language in SLOW and results.reads():
+            remember("parsed", [block.language, block.code, repr(sorted(block.attributes.items()))], check)
+        else:
+            check()
 
     @staticmethod
     def _program(collected: Collected, block: Block, program: Program) -> None:
@@ -202,11 +215,18 @@ class PageFile(MarkdownTextFile):
 
 
 class LabItem(pytest.Item):
-    """A lab, executed from its first cell to its last."""
+    """A lab, executed from its first cell to its last; not again while it, what runs it and the lock stay the same."""
 
     def runtest(self) -> None:
         """Execute it; a record of another version of it fails first."""
         labs.check(self.path)
+        if results.reads():
+            machine = [platform.python_version(), sys.platform, platform.machine()]
+            remember("lab-runs", [self.path.name, self.path.read_text("utf8"), *machine], self._run)
+        else:
+            self._run()
+
+    def _run(self) -> None:
         labs.run(self.path)
 
     def reportinfo(self) -> tuple[Path, int, str]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
 
-from hooks import cache, kept, programs
+from hooks import cache, kept, labs, programs
 from hooks.blocks import Block
 from tests.hooks.house import PATH, SOURCE
+from tests.plugin_blocks import LabItem
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,3 +85,24 @@ def test_ci_and_fresh_render_always(name: str, rendered: Callable[[], int], monk
     rendered()
     monkeypatch.setenv(name, "true")
     assert [rendered(), rendered()] == [2, 3]
+
+
+def test_a_lab_is_executed_again_when_it_changed_and_where_nothing_may_be_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache, "FOLDER", tmp_path / ".cache")
+    monkeypatch.setattr(labs, "check", lambda script: {})
+    for name in ("CI", "FRESH"):
+        monkeypatch.delenv(name, raising=False)
+    script, ran = tmp_path / "lab.py", []
+    script.write_text("# %%\n1", "utf8")
+    item = SimpleNamespace(path=script, _run=lambda: ran.append(1))
+    for _ in range(2):
+        LabItem.runtest(item)  # type: ignore[arg-type]
+    assert len(ran) == 1
+    script.write_text("# %%\n2", "utf8")
+    LabItem.runtest(item)  # type: ignore[arg-type]
+    assert len(ran) == 2
+    monkeypatch.setenv("FRESH", "1")
+    LabItem.runtest(item)  # type: ignore[arg-type]
+    assert len(ran) == 3

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from hooks import depends, glossary, programs, results
 from hooks.blocks import Block
-from hooks.cache import code, digests, remember
+from hooks.cache import digests, remember
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,10 +37,8 @@ def blocks(path: Path, root: Path, make: Callable[[], list[Block]]) -> list[Bloc
 
 @lru_cache(maxsize=1)  # of one test run
 def _whole(root: Path) -> str:
-    """Return the digest of what every page depends on."""
+    """Return the digest of what every page depends on besides the modules and the lock file, which `remember` knows."""
     docs = root / "docs"
     shared = [root / "mkdocs.yml", root / glossary.PAGE, *docs.rglob("*.json")]
     names = [path.relative_to(root).as_posix() for path in docs.rglob("*")]
-    return sha256(
-        "\0".join([code(root), *digests(shared, root), *sorted(names), *programs.files()]).encode()
-    ).hexdigest()
+    return sha256("\0".join([*digests(shared, root), *sorted(names), *programs.files()]).encode()).hexdigest()

@@ -218,14 +218,11 @@ def error_there(program: Program, lock: str, name: str) -> str:
     said = next((text.removeprefix(start) for text in found.said if text.startswith(start)), "")
     if not said:
         return ""
-    now = said.partition(", the record says ")[0]
-    what = (
-        "it does not occur"
-        if said.startswith("missing")
-        else f"it reads {now}"
-        if len(now) < BRIEF
-        else "it reads otherwise"
-    )
+    if said.startswith("missing"):
+        what = "it does not occur"
+    else:
+        now = said.partition(", the record says ")[0]
+        what = f"it reads {now if len(now) < BRIEF else 'otherwise'}"
     return f"With {title(lock)} {what} · {found.recorded}"
 
 

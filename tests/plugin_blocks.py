@@ -31,7 +31,7 @@ from hooks.cache import remember
 from hooks.errors import GuideError
 from hooks.pages import Pages, is_page
 from hooks.runner import Block as Job
-from tests.plugin_runner import request_page, request_program
+from tests.plugin_runner import device_of, request_page, request_program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -221,8 +221,8 @@ class LabItem(pytest.Item):
         """Execute it; a record of another version of it fails first."""
         labs.check(self.path)
         if results.reads():
-            machine = [platform.python_version(), sys.platform, platform.machine()]
-            remember("lab-runs", [self.path.name, self.path.read_text("utf8"), *machine], self._run)
+            where = [device_of(self.config), platform.python_version(), sys.platform, platform.machine()]
+            remember("lab-runs", [self.path.name, self.path.read_text("utf8"), *where], self._run)
         else:
             self._run()
 

@@ -40,6 +40,7 @@ def rendered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], in
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(SOURCE if name.endswith(".py") else f"{PATH}:setup", "utf8")
     monkeypatch.setattr(cache, "FOLDER", tmp_path / ".cache")
+    monkeypatch.setattr(cache, "ROOT", tmp_path)
     monkeypatch.setattr(programs, "SNIPPETS", tmp_path / "snippets")
     for name in ("CI", "FRESH"):
         monkeypatch.delenv(name, raising=False)
@@ -87,7 +88,7 @@ def test_ci_and_fresh_render_always(name: str, rendered: Callable[[], int], monk
     assert [rendered(), rendered()] == [2, 3]
 
 
-def test_a_lab_is_executed_again_when_it_changed_and_where_nothing_may_be_kept(
+def test_a_lab_is_executed_again_when_it_changed_on_another_device_and_when_asked_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cache, "FOLDER", tmp_path / ".cache")
@@ -96,13 +97,18 @@ def test_a_lab_is_executed_again_when_it_changed_and_where_nothing_may_be_kept(
         monkeypatch.delenv(name, raising=False)
     script, ran = tmp_path / "lab.py", []
     script.write_text("# %%\n1", "utf8")
-    item = SimpleNamespace(path=script, _run=lambda: ran.append(1))
+    device = ["cpu"]
+    config = SimpleNamespace(getoption=lambda name: device[0])
+    item = SimpleNamespace(path=script, config=config, _run=lambda: ran.append(1))
     for _ in range(2):
         LabItem.runtest(item)  # type: ignore[arg-type]
     assert len(ran) == 1
     script.write_text("# %%\n2", "utf8")
     LabItem.runtest(item)  # type: ignore[arg-type]
     assert len(ran) == 2
-    monkeypatch.setenv("FRESH", "1")
+    device[0] = "gpu"
     LabItem.runtest(item)  # type: ignore[arg-type]
     assert len(ran) == 3
+    monkeypatch.setenv("FRESH", "1")
+    LabItem.runtest(item)  # type: ignore[arg-type]
+    assert len(ran) == 4

@@ -10,28 +10,23 @@ from hooks.errors import GuideError
 from hooks.markup import DEVICES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection
     from pathlib import Path
 
 # `strategies/mirrored.py`, also in `strategies/mirrored.py:setup`.
 NAMED = re.compile(r"[\w-]+(?:/[\w.-]+)+")
 
 
-def files(sources: Iterable[str]) -> list[set[Path]]:
-    """Return the files of each page, whether they exist yet or not: a record may be made later.
+def files(source: str, known: Collection[str]) -> set[Path]:
+    """Return the files that a page is made from, whether they exist yet or not: a record may be made later.
 
     Args:
-        sources: the pages as their authors wrote them.
+        source: the page as its author wrote it.
+        known: the paths of all files under `snippets/`.
     """
-    of_path = {path: {programs.SNIPPETS / path} for path in programs.files()}
-    found = []
-    for source in sources:
-        named = {name.rstrip(".") for name in NAMED.findall(source)} & of_path.keys()
-        for path in named:
-            if path.endswith(".py") and len(of_path[path]) == 1:
-                of_path[path] |= _of_program(path)
-        found.append(set().union(*(of_path[path] for path in named)))
-    return found
+    named = {name for match in NAMED.findall(source) if (name := match.rstrip(".")) in known}
+    found = {programs.SNIPPETS / path for path in named}
+    return found.union(*(_of_program(path) for path in named if path.endswith(".py")))
 
 
 def _of_program(path: str) -> set[Path]:

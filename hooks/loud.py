@@ -50,6 +50,11 @@ def serving() -> bool:
     return _collector.serving
 
 
+def logged() -> int:
+    """Return how many warnings there have been since the build started."""
+    return len(_collector.messages)
+
+
 def forget() -> None:
     """Start a build: forget what the one before it logged. In a preview, strict mode counts nothing."""
     _collector.messages.clear()

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from mkdocs.commands.build import get_context
 from mkdocs.utils import write_file
 
-from hooks import depends, glossary, pages, programs
+from hooks import depends, glossary, kept, pages, programs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -129,7 +129,8 @@ class Preview:
         sources = {Path(page.file.abs_src_path or ""): page for page in self._pages()}
         found: dict[Path, Page] = {}
         written = [path for path in sources if path.suffix == ".md"]
-        shown = dict(zip(written, depends.files(path.read_text("utf8") for path in written), strict=True))
+        known = frozenset(programs.files())
+        shown = {path: depends.files(path.read_text("utf8"), known) for path in written}
         for path in changed:
             name = path.relative_to(self.root).as_posix()
             if path in shown and path.is_file() and name != glossary.PAGE:
@@ -146,6 +147,7 @@ class Preview:
             return False
         config, files = _last.config, _last.files
         titles = {page.url: page.title for page in touched}
+        kept.forget()
         for page in touched:
             page.content = pages.render(page, config, files)
         if titles != {page.url: page.title for page in touched}:

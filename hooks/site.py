@@ -16,6 +16,7 @@ from hooks import (
     error_index,
     flashcards,
     glossary,
+    kept,
     labs,
     last_verified,
     leftovers,
@@ -81,6 +82,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     _build = _Build()
     _build.day = datetime.fromtimestamp(moment.of_sources(_root(config)), UTC).strftime("%Y-%m-%d")
     loud.forget()
+    kept.forget()
     snippets = config.mdx_configs["pymdownx.snippets"]
     snippets["base_path"] = [str(_root(config) / path) for path in snippets["base_path"]]
     return config
@@ -105,6 +107,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     file, source = _file(page, config), page.file.content_string
     place.enter(file, source)
     origins.check(source, file)
+    kept.attach(page, file, _root(config))
     return markdown
 
 

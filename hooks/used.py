@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from markdown import Markdown
@@ -58,6 +58,15 @@ class Used:
     values: list[Use] = field(default_factory=list)
     programs: list[str] = field(default_factory=list)
     codes: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, data: dict[str, Any]) -> Used:
+        """Return what `dataclasses.asdict` made plain."""
+        found = cls(**data)
+        found.questions = [Question(**question) for question in data["questions"]]
+        for uses in (found.outputs, found.figures, found.tables, found.errors, found.values):
+            uses[:] = [Use(**use) for use in uses]  # type: ignore[arg-type]
+        return found
 
 
 PAGES: dict[str, Used] = {}

@@ -1,13 +1,16 @@
-"""Blocks of a page come from the cache until something that they are made from changes."""
+"""A page and its blocks come from the cache until something that they are made from changes."""
 
 from __future__ import annotations
 
+import logging
+from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from mkdocs.structure.toc import get_toc
 
-from hooks import cache, kept, labs, programs
+from hooks import cache, kept, labs, loud, programs, used
 from hooks.blocks import Block
 from tests.hooks.house import PATH, SOURCE
 from tests.plugin_blocks import LabItem
@@ -28,14 +31,48 @@ FILES = {
     "docs/data.json": True,
     "mkdocs.yml": True,
     "uv.lock": True,
+    "locks/next/outcomes.json": True,
+    "locks/next/requirements.txt": True,
+    "locks/next/requirements.in": False,
+    "hooks/theme/main.html": True,
     "hooks/blocks.py": True,
     "README.md": False,
 }
 
 
+@dataclass(frozen=True)
+class Linked:
+    """A file that a page links to."""
+
+    src_uri: str
+
+
+class Rendered:
+    """A page as MkDocs has it, rendered without MkDocs."""
+
+    made = 0
+    warns = False
+
+    def __init__(self, folder: Path) -> None:
+        self.file = SimpleNamespace(content_string=(folder / PAGE).read_text("utf8"), src_uri="page.md")
+        self.markdown = self.file.content_string
+        self.content = ""
+
+    def render(self, config: Any, files: Any) -> None:
+        """Do what `Page.render` does."""
+        type(self).made += 1
+        if self.warns:
+            logging.getLogger("mkdocs").warning("a link leads nowhere")
+        self.content, self._title_from_render = f"<p>{self.markdown}", "Page"
+        self.toc = get_toc([{"name": "A", "id": "a", "level": 1, "children": []}])
+        self.present_anchor_ids = {"a", "b"}
+        self.links_to_anchors = {files.get_file_from_path("other.md"): {"a": "other.md#a"}}
+        question = used.Question("id", PAGE, ["S2"], [True], ["proof"], False, "Text?", ["One"], 3)
+        used.PAGES[PAGE] = used.Used(PAGE, [question], [used.Use(PATH, "setup", PAGE)], codes={PATH: "<b>"})
+
+
 @pytest.fixture
-def rendered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
-    """Return a function that asks for the blocks, as a new run does, and says how often the page was rendered."""
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in FILES:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(SOURCE if name.endswith(".py") else f"{PATH}:setup", "utf8")
@@ -44,6 +81,14 @@ def rendered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], in
     monkeypatch.setattr(programs, "SNIPPETS", tmp_path / "snippets")
     for name in ("CI", "FRESH"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(Rendered, "made", 0)
+    monkeypatch.setattr(used, "PAGES", {})
+    return tmp_path
+
+
+@pytest.fixture(params=["blocks", "page"])
+def rendered(project: Path, request: pytest.FixtureRequest) -> Callable[[], int]:
+    """Return a function that asks as a new run does, and says how often the page was rendered."""
     block = Block(PAGE, 1, 3, "python", "x = 1", attributes={"data-schema": "a"})
     made = 0
 
@@ -53,31 +98,86 @@ def rendered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], in
         return [block]
 
     def ask() -> int:
-        kept._whole.cache_clear()
+        kept.forget()
         cache.code.cache_clear()
-        assert kept.blocks(tmp_path / PAGE, tmp_path, make) == [block]
-        return made
+        if request.param == "blocks":
+            assert kept.blocks(project / PAGE, project, make) == [block]
+            return made
+        page(project)
+        return Rendered.made
 
     return ask
+
+
+def page(project: Path) -> Rendered:
+    """Return the page as a build gets it."""
+    used.PAGES.clear()
+    return rendered_by_build(Rendered(project), project)
+
+
+def rendered_by_build(page: Rendered, project: Path) -> Rendered:
+    """Render a page as MkDocs does once the hooks have seen its source."""
+    kept.attach(page, PAGE, project)  # type: ignore[arg-type]
+    page.render({}, SimpleNamespace(get_file_from_path=Linked))
+    return page
 
 
 def test_nothing_is_rendered_twice(rendered: Callable[[], int]) -> None:
     assert [rendered(), rendered()] == [1, 1]
 
 
+def test_a_kept_page_is_the_rendered_one(project: Path) -> None:
+    def seen(made: Rendered) -> list[Any]:
+        links = {to.src_uri: anchors for to, anchors in made.links_to_anchors.items()}
+        toc = [(link.title, link.url, link.level, link.active) for link in made.toc]  # type: ignore[attr-defined]
+        return [made.content, made._title_from_render, toc, made.present_anchor_ids, links, used.PAGES[PAGE]]
+
+    first = seen(page(project))
+    assert (first, Rendered.made) == (seen(page(project)), 1)
+    assert first[-1].questions[0].id == "id"
+    assert first[-1].outputs == [used.Use(PATH, "setup", PAGE)]
+
+
+def test_a_page_that_warned_warns_again(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Rendered, "warns", True)
+    loud.start(serving=False)
+    loud.forget()
+    try:
+        pages = [page(project), page(project)]
+        assert (loud.logged(), Rendered.made) == (2, 2)
+        assert pages[1].content.startswith("<p>")
+    finally:
+        loud.forget()
+
+
+def test_what_a_build_makes_of_the_source_counts(project: Path) -> None:
+    first = page(project)
+    other = Rendered(project)
+    other.markdown += " more"
+    assert rendered_by_build(other, project).content == f"{first.content} more"
+
+
 @pytest.mark.parametrize(("name", "depends"), FILES.items())
 def test_a_change_renders_what_depends_on_it(
-    name: str, depends: bool, rendered: Callable[[], int], tmp_path: Path
+    name: str, depends: bool, rendered: Callable[[], int], project: Path
 ) -> None:
     rendered()
-    file = tmp_path / name
+    file = project / name
     file.write_text(f"{file.read_text('utf8')}\n# changed\n", "utf8")
     assert rendered() == (2 if depends else 1)
 
 
-def test_a_new_page_renders_those_that_may_link_to_it(rendered: Callable[[], int], tmp_path: Path) -> None:
+def test_a_new_page_renders_those_that_may_link_to_it(rendered: Callable[[], int], project: Path) -> None:
     rendered()
-    (tmp_path / "docs" / "new.md").write_text("# New", "utf8")
+    (project / "docs" / "new.md").write_text("# New", "utf8")
+    assert rendered() == 2
+
+
+def test_a_preview_which_shows_pages_without_records_keeps_its_own(
+    rendered: Callable[[], int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rendered()
+    monkeypatch.setenv("GUIDE_PREVIEW", "1")
     assert rendered() == 2
 
 

@@ -62,25 +62,31 @@ def cached(kind: str, inputs: list[str], make: Callable[[], str]) -> str:
     """
     key = sha256("\0".join([kind, *inputs]).encode()).hexdigest()
     file = FOLDER / kind / key[:32]
-    try:
-        text = file.read_text("utf-8")
-    except OSError:
-        text = make()
-    else:
+    if (text := _whole(file)) is not None:
         with suppress(OSError):  # another user's folder
             os.utime(file)  # used now
         return text
+    text = make()
     try:
         if kind not in _swept:
             _sweep(file.parent)
             _swept.add(kind)
-        atomic.write(file, text)
+        atomic.write(file, f"{sha256(text.encode()).hexdigest()}\n{text}")
     except OSError as error:
         said = f"nothing is kept in {FOLDER} ({error.strerror or error}): the next build is as slow as this one"
         if said not in _told:
             print(said, file=sys.stderr)
         _told.add(said)
     return text
+
+
+def _whole(file: Path) -> str | None:
+    """Return the text of a file, None where there is none: one that a crash of the machine cut short is none."""
+    try:
+        digest, _, text = file.read_text("utf-8").partition("\n")
+    except (OSError, UnicodeDecodeError):
+        return None
+    return text if sha256(text.encode()).hexdigest() == digest else None
 
 
 def _sweep(folder: Path) -> None:
@@ -99,3 +105,7 @@ def _sweep(folder: Path) -> None:
             return
         file.unlink(missing_ok=True)
         held -= size
+
+
+# Of the modules that this process has read, not of what somebody writes while it runs.
+code(ROOT)

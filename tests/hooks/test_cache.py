@@ -57,6 +57,15 @@ def test_what_fails_is_not_kept() -> None:
     assert made("x")
 
 
+@pytest.mark.parametrize("length", [0, 30, 70])
+def test_a_file_that_a_crash_cut_short_is_made_again(project: Path, length: int) -> None:
+    made("x")
+    (file,) = (project / ".cache" / "kind").iterdir()
+    with file.open("r+b") as held:
+        held.truncate(length)
+    assert [made("x"), made("x")] == [True, False]
+
+
 def test_what_was_used_least_lately_goes(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache, "MOST", 300)
     for name in "abcdef":

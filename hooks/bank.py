@@ -13,13 +13,16 @@ from urllib.parse import urljoin, urlsplit
 
 from mkdocs.utils import get_relative_url
 
+from hooks.markup import anchor
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from hooks.used import Question
 
 BOX = re.compile(r'<fieldset class="quiz" data-quiz="(?P<id>[^"]+)".*?</fieldset>', re.DOTALL)
 HEADING = re.compile(r'<h[23] id="(?P<id>[^"]+)">(?P<text>.*?)</h[23]>', re.DOTALL)
+CARD = re.compile(r'<details[^>]* id="(?P<id>program-[^"]+)"')
 PERMALINK = re.compile(r'<a class="headerlink".*?</a>', re.DOTALL)
 TAG = re.compile(r"<[^>]+>")
 LINK = re.compile(r'(?P<attribute>\b(?:href|src))="(?P<url>[^"]*)"')
@@ -51,14 +54,14 @@ class Asked:
     Attributes:
         question: what the Markdown extension noted of it.
         page: its page.
-        anchor: the id of the section that explains it; empty for the whole page.
-        heading: the title of that section.
+        again: the address below the site's root of what explains it.
+        heading: what to call that: a page, or a page and its section.
         html: its `fieldset`; links are relative to its page.
     """
 
     question: Question
     page: PageHtml
-    anchor: str
+    again: str
     heading: str
     html: str
 
@@ -67,47 +70,54 @@ class Asked:
         """Return its address below the site's root."""
         return f"{self.page.url}#quiz-{self.question.id}"
 
-    @property
-    def again(self) -> str:
-        """Return the address below the site's root of what explains it."""
-        return f"{self.page.url}#{self.anchor}" if self.anchor else self.page.url
-
 
 def gather(pages: Iterable[PageHtml]) -> list[Asked]:
     """Return every question of the pages, in order."""
-    return [asked for page in pages if page.questions for asked in _of(page)]
+    pages = list(pages)
+    cards = {card["id"]: page for page in reversed(pages) for card in CARD.finditer(page.html)}
+    return [asked for page in pages if page.questions for asked in _of(page, cards)]
 
 
-def _of(page: PageHtml) -> list[Asked]:
+def _of(page: PageHtml, cards: Mapping[str, PageHtml]) -> list[Asked]:
     boxes = {box["id"]: box for box in BOX.finditer(page.html)}
     taught = page.html[: min(box.start() for box in boxes.values())]
     found = []
     for question in page.questions:
-        anchor, heading = explained(taught, question)
-        found.append(Asked(question, page, anchor, heading, boxes[question.id][0]))
+        again, heading = _explained(taught, question, page, cards)
+        found.append(Asked(question, page, again, heading, boxes[question.id][0]))
     return found
 
 
-def explained(html: str, question: Question) -> tuple[str, str]:
-    """Return the section of a page that explains a question: where what proves an option is first used.
+def _explained(taught: str, question: Question, page: PageHtml, cards: Mapping[str, PageHtml]) -> tuple[str, str]:
+    """Return the address and the name of what explains a question, looked for in this order.
 
-    What proves a right option counts before what proves a wrong one: the program of a claim, or a cited source.
+    The section of its page where what proves an option is first used; the page, where that is above all sections; the
+    card of a program on another page; the page. What proves a right option counts before what proves a wrong one.
 
     Args:
-        html: the page up to its questions.
+        taught: the page up to its questions.
         question: the question.
-
-    Returns:
-        The id of the section and its title; both empty where no section uses any of it.
+        page: its page.
+        cards: the pages by the ids of the programs' cards.
     """
     options = sorted(zip(question.proof, question.key, strict=True), key=lambda option: not option[1])
-    for proof, _ in options:
-        kind, _, what = proof.partition(": ")
-        used = what.removeprefix("not ").partition(":")[0] if kind == "claim" else htmllib.escape(what)
-        before = list(HEADING.finditer(html, 0, max(html.find(used), 0)))
-        if before:
-            return before[-1]["id"], plain(before[-1]["text"])
-    return "", ""
+    proofs = [_used(proof) for proof, _ in options]
+    for proof in proofs:
+        if before := list(HEADING.finditer(taught, 0, max(taught.find(proof), 0))):
+            text = plain(before[-1]["text"])
+            return f"{page.url}#{before[-1]['id']}", f"{page.title}: {text}"
+    if not any(proof in taught for proof in proofs):
+        for proof in proofs:
+            card = anchor("program", proof)
+            if card in cards:
+                return f"{cards[card].url}#{card}", cards[card].title
+    return page.url, page.title
+
+
+def _used(proof: str) -> str:
+    """Return what stands in a page's HTML where a proof of a question is used: a program, or a cited address."""
+    kind, _, what = proof.partition(": ")
+    return what.removeprefix("not ").partition(":")[0] if kind == "claim" else htmllib.escape(what)
 
 
 def plain(html: str) -> str:

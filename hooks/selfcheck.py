@@ -103,7 +103,7 @@ def _page(questions: list[Asked], url: str) -> str:
             tag("a", _question(one), href=get_relative_url(one.url, url)),
             data_question=one.question.id,
             data_again=get_relative_url(one.again, url),
-            data_heading=f"{one.page.title}: {one.heading}" if one.heading else one.page.title,
+            data_heading=one.heading,
         )
         for one in questions
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -40,23 +40,34 @@ def test_every_question_is_found_with_its_html(page: bank.PageHtml) -> None:
 
 def test_it_is_explained_where_its_program_is_first_used(page: bank.PageHtml) -> None:
     one = bank.gather([page])[0]
-    assert (one.anchor, one.heading) == ("mirrored", "What scope does")
-    assert one.again == "strategies/page/#mirrored"
+    assert (one.again, one.heading) == ("strategies/page/#mirrored", "A page: What scope does")
+
+
+def explained(page: bank.PageHtml, taught: str, *others: bank.PageHtml, **changes: Any) -> tuple[str, str]:
+    """Return what explains the first question of a page that teaches something else."""
+    questions = [replace(page.questions[0], **changes), *page.questions[1:]]
+    changed = replace(page, html=page.html.replace(TAUGHT, taught), questions=questions)
+    one = bank.gather([*others, changed])[0]
+    return one.again, one.heading
 
 
 def test_a_cited_source_explains_it_or_else_what_proves_a_wrong_option(page: bank.PageHtml) -> None:
     proof = ["claim: elsewhere.py:a", f"claim: {PATH}:a", "source: https://example.org/?a&b"]
-    question = replace(page.questions[0], proof=proof, key=[False, False, True])
     cited = '<h2 id="cited">Cited</h2><a href="https://example.org/?a&amp;b">x</a>'
-    assert bank.explained(TAUGHT + cited, question) == ("cited", "Cited")
-    assert bank.explained(TAUGHT, question) == ("mirrored", "What scope does")
+    key = [False, False, True]
+    assert explained(page, TAUGHT + cited, proof=proof, key=key) == ("strategies/page/#cited", "A page: Cited")
+    assert explained(page, TAUGHT, proof=proof, key=key) == ("strategies/page/#mirrored", "A page: What scope does")
 
 
-def test_without_a_section_the_whole_page_explains_it(page: bank.PageHtml) -> None:
-    before = page.html.replace(f"from {PATH}", "from elsewhere")
-    one = bank.gather([bank.PageHtml(page.url, page.title, page.section, before, page.questions)])[0]
-    assert (one.anchor, one.heading) == ("", "")
-    assert one.again == "strategies/page/"
+def test_a_card_on_another_page_explains_what_its_own_page_does_not_show(page: bank.PageHtml) -> None:
+    card = '<details class="guide-card" id="program-strategies-mirrored"><summary>x</summary></details>'
+    other = bank.PageHtml("strategies/other/", "The other", "Strategies", card, [])
+    assert explained(page, "<p>x</p>", other) == ("strategies/other/#program-strategies-mirrored", "The other")
+    assert explained(page, f"<p>{PATH}</p>", other) == ("strategies/page/", "A page")
+
+
+def test_without_a_section_or_a_card_the_whole_page_explains_it(page: bank.PageHtml) -> None:
+    assert explained(page, TAUGHT.replace(PATH, "elsewhere.py")) == ("strategies/page/", "A page")
 
 
 @pytest.mark.parametrize(

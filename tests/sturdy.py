@@ -1,7 +1,7 @@
 """Run the tests again and again, in another order each time, beside busy loops, and look at what they leave.
 
-    python -m tests.sturdy --runs 20 --load          the whole suite, twenty times, both cores busy
-    python -m tests.sturdy --runs 3 docs/pipelines   a part of it
+    make sturdy ARGS="--runs 20 --load"          the whole suite, twenty times, every core busy
+    make sturdy ARGS="--runs 3 docs/pipelines"   a part of it
 
 A test that fails in some runs alone is a flake. What a run leaves behind counts too: processes, files in the place for
 temporary files, ports that something still listens on.
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     import pytest
 
-# `make test` installs what the programs in Node and in a browser need.
-INSTALLED = ROOT / "snippets" / "deployment" / "node_modules"
 SECONDS = 3600
 MARK = "GUIDE_STURDY"
 SEED = "GUIDE_SHUFFLE"
@@ -127,8 +125,6 @@ def main() -> int:
     parser.add_argument("--load", action="store_true", help="keep every core busy with a loop beside the tests")
     parser.add_argument("--seed", type=int, default=0, help="of the orders (default: 0)")
     options, arguments = parser.parse_known_args()
-    if not INSTALLED.exists():
-        sys.exit(f"sturdy: there is no {INSTALLED.relative_to(ROOT)}. Cure: run make test once, which installs it")
     failures: Counter[str] = Counter()
     leftovers: list[str] = []
     with load(options.load):

@@ -29,6 +29,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -49,8 +50,35 @@ _TIMED_COLUMN = re.compile(r"[\[(](?:ns|us|µs|μs|ms|s|min|x|×|ratio|[^\])]*/s
 _SPACES = re.compile(r" +")
 
 
-def differences(record: Record, fresh: Record, tolerance: float) -> list[str]:
-    """Return what a fresh run does otherwise than its record says, one sentence for each difference."""
+@dataclass(frozen=True)
+class Difference:
+    """One thing that a fresh run does otherwise than its record says; as text, a sentence.
+
+    Attributes:
+        part: of the record: `output`, `claim`, `error`, `measure`, `table` or `figure`.
+        name: of the section, the claim and so on; empty for the output outside all sections.
+        said: the rest of the sentence, such as ` is False, the record says True`.
+        row: of a table, from 1; 0 where it is about the whole.
+        now: the text of an error in the fresh run; empty for all else, and for an error that is missing.
+    """
+
+    part: str
+    name: str
+    said: str
+    row: int = 0
+    now: str = ""
+
+    def __str__(self) -> str:
+        """Return the sentence, without a full stop."""
+        if self.part == "output":
+            where = f"output of section '{self.name}'" if self.name else "output outside all sections"
+        else:
+            where = f"{self.part} '{self.name}'"
+        return where + (f", row {self.row}" if self.row else "") + self.said
+
+
+def differences(record: Record, fresh: Record, tolerance: float) -> list[Difference]:
+    """Return what a fresh run does otherwise than its record says."""
     return [
         *_output(record.output, fresh.output, tolerance),
         *_equal("claim", record.claims, fresh.claims),
@@ -96,69 +124,73 @@ def _close(old: float, new: float, tolerance: float, floor: float = FLOOR) -> bo
     )
 
 
-def _names(what: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+def _names(part: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Difference]:
     for name in old:
         if name not in new:
-            yield f"{what} '{name}' is missing, the record has it"
+            yield Difference(part, name, " is missing, the record has it")
     for name in new:
         if name not in old:
-            yield f"{what} '{name}' is new, the record lacks it"
+            yield Difference(part, name, " is new, the record lacks it", now=new[name] if part == "error" else "")
 
 
-def _equal(what: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
-    yield from _names(what, old, new)
+def _equal(part: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Difference]:
+    yield from _names(part, old, new)
     for name in old:
         if name in new and old[name] != new[name]:
-            yield f"{what} '{name}' is {new[name]!r}, the record says {old[name]!r}"
+            now = new[name] if part == "error" else ""
+            yield Difference(part, name, f" is {new[name]!r}, the record says {old[name]!r}", now=now)
 
 
-def _output(old: Mapping[str, str], new: Mapping[str, str], tolerance: float) -> Iterator[str]:
+def _output(old: Mapping[str, str], new: Mapping[str, str], tolerance: float) -> Iterator[Difference]:
     for name in [*old, *(name for name in new if name not in old)]:
-        where = f"output of section '{name}'" if name else "output outside all sections"
         if name not in new or name not in old:
-            yield f"{where}: {'nothing was printed, the record has some' if name in old else 'the record has none'}"
+            said = "nothing was printed, the record has some" if name in old else "the record has none"
+            yield Difference("output", name, f": {said}")
             continue
         old_lines, new_lines = old[name].split("\n"), new[name].split("\n")
         for line, (a, b) in enumerate(zip(old_lines, new_lines, strict=False), start=1):
             if not same_text(a, b, tolerance):
-                yield f"{where}, line {line}: it printed {b!r}, the record says {a!r}"
+                yield Difference("output", name, f", line {line}: it printed {b!r}, the record says {a!r}")
                 break
         else:
             if len(old_lines) != len(new_lines):
                 line = min(len(old_lines), len(new_lines)) + 1
-                yield f"{where}, line {line}: {len(new_lines)} lines, the record has {len(old_lines)}"
+                said = f", line {line}: {len(new_lines)} lines, the record has {len(old_lines)}"
+                yield Difference("output", name, said)
 
 
-def _measures(old: Mapping[str, Any], new: Mapping[str, Any], tolerance: float) -> Iterator[str]:
+def _measures(old: Mapping[str, Any], new: Mapping[str, Any], tolerance: float) -> Iterator[Difference]:
     yield from _names("measure", old, new)
     for name in old:
         if name not in new:
             continue
         a, b = old[name], new[name]
         if type(a) is not type(b):
-            yield f"measure '{name}' is {type(b).__name__} {b!r}, the record has {type(a).__name__} {a!r}"
+            said = f" is {type(b).__name__} {b!r}, the record has {type(a).__name__} {a!r}"
+            yield Difference("measure", name, said)
         elif not TIMED_NAME.search(name) and not (
             _close(a, b, tolerance) if isinstance(a, float) and isinstance(b, float) else a == b
         ):
-            yield f"measure '{name}' is {b!r}, the record says {a!r}"
+            yield Difference("measure", name, f" is {b!r}, the record says {a!r}")
 
 
-def _tables(old: Mapping[str, Any], new: Mapping[str, Any], tolerance: float) -> Iterator[str]:
+def _tables(old: Mapping[str, Any], new: Mapping[str, Any], tolerance: float) -> Iterator[Difference]:
     yield from _names("table", old, new)
     for name in old:
         if name not in new:
             continue
         a, b = old[name], new[name]
         if a["columns"] != b["columns"]:
-            yield f"table '{name}' has the columns {b['columns']}, the record has {a['columns']}"
+            yield Difference("table", name, f" has the columns {b['columns']}, the record has {a['columns']}")
         elif len(a["rows"]) != len(b["rows"]):
-            yield f"table '{name}' has {len(b['rows'])} rows, the record has {len(a['rows'])}"
+            yield Difference("table", name, f" has {len(b['rows'])} rows, the record has {len(a['rows'])}")
         else:
             timed = [bool(_TIMED_COLUMN.search(column)) for column in a["columns"]]
             for at, (old_row, new_row) in enumerate(zip(a["rows"], b["rows"], strict=True), start=1):
                 for column, free, one, two in zip(a["columns"], timed, old_row, new_row, strict=True):
                     if not _same_cell(one, two, tolerance, free=free):
-                        yield f"table '{name}', row {at}, column '{column}': {two!r}, the record says {one!r}"
+                        said = f", column '{column}': {two!r}, the record says {one!r}"
+                        yield Difference("table", name, said, row=at)
 
 
 def _same_cell(old: Any, new: Any, tolerance: float, *, free: bool) -> bool:
@@ -174,11 +206,12 @@ def _same_cell(old: Any, new: Any, tolerance: float, *, free: bool) -> bool:
     return False
 
 
-def _figures(old: Mapping[str, Any], new: Mapping[str, Any], tolerance: float) -> Iterator[str]:
+def _figures(old: Mapping[str, Any], new: Mapping[str, Any], tolerance: float) -> Iterator[Difference]:
     yield from _names("figure", old, new)
     for name in old:
         if name in new:
-            yield from _part(f"figure '{name}'", old[name], new[name], tolerance, free=False, scale=0.0)
+            for said in _part("", old[name], new[name], tolerance, free=False, scale=0.0):
+                yield Difference("figure", name, said)
 
 
 def _part(where: str, old: Any, new: Any, tolerance: float, *, free: bool, scale: float) -> Iterator[str]:

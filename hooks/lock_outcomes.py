@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
+from hooks.compare import Difference
 from hooks.errors import GuideError
 
 if TYPE_CHECKING:
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 WORDS = ("same", "differs", "fails")
+# What an entry has only with one of them.
+OWN = {"differences": "differs", "error": "fails"}
 
 
 @dataclass(frozen=True)
@@ -26,7 +29,8 @@ class Outcome:
         record: the same of the record that it was compared with.
         recorded: the day, such as `2026-11-21`.
         outcome: `same` as the record, `differs` from it, or `fails`.
-        said: what differs, in the sentences of `hooks.compare`; or the error it ended with, with the line.
+        differences: from the record, where it differs.
+        error: that it ended with, with the line, where it fails.
     """
 
     sha256: str
@@ -34,17 +38,28 @@ class Outcome:
     record: dict[str, str]
     recorded: str
     outcome: str
-    said: tuple[str, ...] = ()
+    differences: tuple[Difference, ...] = ()
+    error: str = ""
+
+    @property
+    def said(self) -> list[str]:
+        """What differs, a sentence each, or the error."""
+        return [self.error] if self.error else [str(one) for one in self.differences]
 
 
 def to_text(outcomes: Mapping[str, Outcome]) -> str:
-    """Return the text of a file of outcomes: a line for each part, and for each thing that was said."""
+    """Return the text of a file of outcomes: a line for each part, and for each difference."""
     entries = []
     for path, one in sorted(outcomes.items()):
         parts = {"sha256": one.sha256, "versions": one.versions, "record": one.record, "recorded": one.recorded}
         lines = [f"  {_json(name)}: {_json(value)}" for name, value in {**parts, "outcome": one.outcome}.items()]
-        if one.said:
-            lines.append('  "said": [\n' + ",\n".join(f"   {_json(text)}" for text in one.said) + "\n  ]")
+        if one.error:
+            lines.append(f'  "error": {_json(one.error)}')
+        if one.differences:
+            entries_of = (
+                _json({key: value for key, value in asdict(each).items() if value}) for each in one.differences
+            )
+            lines.append('  "differences": [\n' + ",\n".join(f"   {text}" for text in entries_of) + "\n  ]")
         entries.append(f" {_json(path)}: {{\n" + ",\n".join(lines) + "\n }")
     return "{\n" + ",\n".join(entries) + "\n}\n" if entries else "{}\n"
 
@@ -73,7 +88,8 @@ def from_text(text: str, file: Path, lock: str) -> dict[str, Outcome]:
         why = _wrong(entry)
         if why:
             raise wrong(f"{path}: {why}", line)
-        found[path] = Outcome(**{**entry, "said": tuple(entry.get("said", ()))})
+        differences = tuple(Difference(**{"name": "", **one}) for one in entry.get("differences", ()))
+        found[path] = Outcome(**{**entry, "differences": differences})
     return found
 
 
@@ -86,15 +102,16 @@ def _wrong(entry: Any) -> str:
     if not isinstance(entry, dict):
         return "it is not an object"
     for key, (kind, check) in _SCHEMA.items():
-        if key not in entry and key != "said":
+        if key not in entry and key not in OWN:
             return f"'{key}' is missing"
         if key in entry and not check(entry[key]):
             return f"'{key}' is not {kind}"
     for key in entry:
         if key not in _SCHEMA:
             return f"'{key}' is unknown"
-    if (entry["outcome"] == "same") == bool(entry.get("said")):
-        return "'said' says what differs or failed, and nothing else"
+    for key, word in OWN.items():
+        if (entry["outcome"] == word) != bool(entry.get(key)):
+            return f"'{key}' belongs to the outcome '{word}', and to no other"
     return ""
 
 
@@ -106,11 +123,21 @@ def _is_versions(value: Any) -> bool:
     return isinstance(value, dict) and all(map(_is_text, value.values()))
 
 
+def _is_difference(value: Any) -> bool:
+    """Tell whether a value names a part and what is said of it, and holds nothing that `Difference` does not know."""
+    if not isinstance(value, dict) or not {"part", "said"} <= value.keys() <= {
+        field.name for field in fields(Difference)
+    }:
+        return False
+    return all(isinstance(one, int if key == "row" else str) for key, one in value.items())
+
+
 _SCHEMA: dict[str, tuple[str, Any]] = {
     "sha256": ("a SHA-256", lambda value: _is_text(value) and re.fullmatch("[0-9a-f]{64}", value)),
     "versions": ("a table of text", _is_versions),
     "record": ("a table of text", _is_versions),
     "recorded": ("a date (2026-01-31)", lambda value: _is_text(value) and re.fullmatch(r"\d{4}-\d\d-\d\d", value)),
     "outcome": (f"one of {', '.join(WORDS)}", lambda value: value in WORDS),
-    "said": ("a list of text", lambda value: isinstance(value, list) and all(map(_is_text, value))),
+    "differences": ("a list of differences", lambda value: isinstance(value, list) and all(map(_is_difference, value))),
+    "error": ("text", _is_text),
 }

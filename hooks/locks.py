@@ -131,13 +131,14 @@ def outcome_of(program: Program, lock: str, result: Result, day: str) -> Outcome
         GuideError: the program has no current record.
     """
     record = records.current(program)
+    error, found = "", []
     if result.record is None:
-        outcome, said = "fails", [_bare((result.error or "it ended without a word").split("\n")[0])]
+        error = _bare((result.error or "it ended without a word").split("\n")[0])
     else:
-        said = compare.differences(record, result.record, program.options.tolerance)
-        outcome = "differs" if said else "same"
+        found = compare.differences(record, result.record, program.options.tolerance)
+    outcome = "fails" if error else "differs" if found else "same"
     held = _held(program, versions(lock))
-    return Outcome(program.sha256, held, _held(program, record.versions), day, outcome, tuple(said))
+    return Outcome(program.sha256, held, _held(program, record.versions), day, outcome, tuple(found), error)
 
 
 def _bare(error: str) -> str:
@@ -192,14 +193,12 @@ def column(program: Program, lock: str, table: str, rows: int) -> list[Any]:
         command = f"`make record LOCK={lock} ARGS={program.path}`"
         return [{"text": "not yet verified", "note": f"{why_stale(program, lock)}: {command}."}] * rows
     if found.outcome == "fails":
-        return [{"text": "fails", "note": f"The program ended with: {found.said[0]}"}] * rows
-    own = [text for text in found.said if text.startswith(f"table '{table}' ")]  # missing, other columns, other length
+        return [{"text": "fails", "note": f"The program ended with: {found.error}"}] * rows
+    of_table = [one for one in found.differences if (one.part, one.name) == ("table", table)]
     cells: list[Any] = []
     for row in range(1, rows + 1):
-        start = f"table '{table}', row {row}, "
-        said = [*own, *(text.removeprefix(start) for text in found.said if text.startswith(start))]
-        note = "; ".join(said)
-        cells.append({"text": "differs", "note": note} if said else "same")
+        said = [one.said.removeprefix(", ") if one.row else str(one) for one in of_table if one.row in (0, row)]
+        cells.append({"text": "differs", "note": "; ".join(said)} if said else "same")
     return cells
 
 
@@ -214,15 +213,11 @@ def error_there(program: Program, lock: str, name: str) -> str:
     state, found = find(program, lock)
     if found is None or state != "current" or found.outcome == "fails":
         return ""
-    start = f"error '{name}' is "
-    said = next((text.removeprefix(start) for text in found.said if text.startswith(start)), "")
-    if not said:
+    own = next((one for one in found.differences if (one.part, one.name) == ("error", name)), None)
+    if own is None:
         return ""
-    if said.startswith("missing"):
-        what = "it does not occur"
-    else:
-        now = said.partition(", the record says ")[0]
-        what = f"it reads {now if len(now) < BRIEF else 'otherwise'}"
+    now = repr(own.now)
+    what = "it does not occur" if not own.now else f"it reads {now if len(now) < BRIEF else 'otherwise'}"
     return f"With {title(lock)} {what} · {found.recorded}"
 
 

@@ -202,7 +202,7 @@ def _settle_lock(program: Program, lock: str, result: Result, *, check: bool) ->
 
 def _differences(program: Program, device: str, old: records.Record, fresh: records.Record) -> list[str]:
     tolerance = program.options.tolerance * devices.TABLE[device].tolerance_factor
-    return compare.differences(old, fresh, tolerance)
+    return [str(one) for one in compare.differences(old, fresh, tolerance)]
 
 
 def _say(done: Outcome, width: int, out: TextIO | None) -> None:

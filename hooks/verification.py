@@ -242,7 +242,7 @@ def _under(program: Program, lock: str) -> dict[str, Any]:
     if found is None:
         return {}
     status = found.outcome if state == "current" else "stale"
-    return {"status": status, "recorded": found.recorded, "said": list(found.said) if state == "current" else []}
+    return {"status": status, "recorded": found.recorded, "said": found.said if state == "current" else []}
 
 
 def _totals(

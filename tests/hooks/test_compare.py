@@ -15,7 +15,7 @@ BASE = records.Record("a/b.py", "0" * 64, "cpu", "2 cores", {}, "2026-11-20", 1.
 def found(tolerance: float = 1e-3, **parts: tuple[Any, Any]) -> list[str]:
     old = dataclasses.replace(BASE, **{name: pair[0] for name, pair in parts.items()})
     new = dataclasses.replace(BASE, **{name: pair[1] for name, pair in parts.items()})
-    return compare.differences(old, new, tolerance)
+    return [str(one) for one in compare.differences(old, new, tolerance)]
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,12 @@ def test_a_line_that_pins_nothing_is_refused(program: Program, line: str) -> Non
 
 
 def test_what_is_written_is_read_again(program: Program) -> None:
-    for outcome in (run(program), run(program, claims={}), failed(program, "a.py:1: ValueError: ünd\ntraceback")):
+    for outcome in (
+        run(program),
+        run(program, claims={}),
+        run(program, errors={}, **rows(r2=True)),
+        failed(program, "a.py:1: ValueError: ünd\ntraceback"),
+    ):
         locks.write("next", {program.path: outcome})
         assert locks.load("next") == {program.path: outcome}
         assert lock_outcomes.to_text(locks.load("next")) == locks.file_of("next").read_text()
@@ -106,13 +111,13 @@ def test_outcomes_of_programs_that_are_gone_are_left_out(program: Program) -> No
 
 def test_what_an_outcome_says(program: Program) -> None:
     same = run(program)
-    assert (same.outcome, same.said, same.recorded) == ("same", (), DAY)
+    assert (same.outcome, same.said, same.recorded) == ("same", [], DAY)
     assert same.versions == {"keras": "9.1.0.dev1", "tensorflow": "9.0.0rc0"}
     assert same.record == {name: records.locked_versions()[name] for name in ("keras", "tensorflow")}
     other = run(program, claims={"weights_equal": False, "weights_differ": False})
-    assert (other.outcome, other.said) == ("differs", ("claim 'weights_equal' is False, the record says True",))
+    assert (other.outcome, other.said) == ("differs", ["claim 'weights_equal' is False, the record says True"])
     bad = failed(program, "snippets/a.py:3: ValueError: no\nTraceback\n-- standard error --\n0x7f")
-    assert (bad.outcome, bad.said) == ("fails", ("snippets/a.py:3: ValueError: no",))
+    assert (bad.outcome, bad.said) == ("fails", ["snippets/a.py:3: ValueError: no"])
 
 
 def test_a_program_without_a_current_record_has_nothing_to_be_compared_with(program: Program) -> None:
@@ -169,8 +174,13 @@ def test_a_run_is_compared_with_what_is_on_file(program: Program) -> None:
         (lambda text: text.replace('"recorded"', '"made"'), r":2: .*mirrored\.py: 'recorded' is missing"),
         (lambda text: text.replace(DAY, "yesterday"), r":2: .*'recorded' is not a date"),
         (lambda text: text.replace('"same"', '"same", "by": "hand"'), r":2: .*'by' is unknown"),
-        (lambda text: text.replace('"same"', '"same", "said": ["x"]'), r":2: .*'said' says what differs or failed"),
-        (lambda text: text.replace('"same"', '"fails"'), r":2: .*'said' says what differs or failed"),
+        (lambda text: text.replace('"same"', '"same", "error": "x"'), r":2: .*'error' belongs to the outcome 'fails'"),
+        (lambda text: text.replace('"same"', '"fails"'), r":2: .*'error' belongs to the outcome 'fails'"),
+        (lambda text: text.replace('"same"', '"differs"'), r":2: .*'differences' belongs to the outcome 'differs'"),
+        (
+            lambda text: text.replace('"same"', '"differs", "differences": [{"part": "x"}]'),
+            r"not a list of differences",
+        ),
         (lambda text: text.replace('"keras": "9', '"keras": 9, "x": "9'), r":2: .*'versions' is not a table of text"),
     ],
 )
@@ -186,7 +196,7 @@ def test_a_broken_file_is_refused_with_its_line(program: Program, change: Any, s
 
 def test_an_outcome_names_no_place_of_this_machine(program: Program) -> None:
     said = f"a.py:3: OSError: {ROOT}/.venv/bin/python and '/var/tmp/guide-1ab2/31/tmp/tmpx/digits'"
-    assert failed(program, said).said == ("a.py:3: OSError: .venv/bin/python and 'tmpx/digits'",)
+    assert failed(program, said).error == "a.py:3: OSError: .venv/bin/python and 'tmpx/digits'"
 
 
 def test_a_table_gets_a_column_for_each_lock(program: Program) -> None:

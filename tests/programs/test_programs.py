@@ -30,7 +30,7 @@ def test_does_what_its_record_says(program: str, request: pytest.FixtureRequest)
         record = records.current(loaded, device)
         tolerance = loaded.options.tolerance * devices.TABLE[device].tolerance_factor
         found = compare.differences(record, result.record, tolerance)
-        assert not found, "\n".join([*found, f"if that is right: make record ARGS={program}"])
+        assert not found, "\n".join([*map(str, found), f"if that is right: make record ARGS={program}"])
     assert result.record.claims == records.current(loaded, "cpu").claims, "questions hang on these claims"
 
 

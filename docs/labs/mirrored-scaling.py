@@ -130,7 +130,8 @@ for index, batch in enumerate(batches):
 # * **These are not four devices.** Without a GPU, four logical devices share the cores of one machine, and whatever else
 #   runs there. A second replica adds no hardware, so a ratio below 1x in the list above is no speed-up that you could buy:
 #   it comes from how the same work is cut into pieces, and it changes from run to run. For a speed-up that means
-#   something, run the lab on a machine with several GPUs: the code stays the same.
+#   something, run the lab on a machine with several GPUs. There, take out `cross_device_ops` and measure one count of
+#   replicas for each process: adding up on one device is slower than the default.
 # * **Compare at the same global batch.** A step with four replicas and four times the rows does more work. Its time says
 #   nothing about scaling until you divide by the rows.
 #

@@ -57,10 +57,12 @@ print("a row whose label stayed 0 teaches anything:", slope != 0)
 # --8<-- [end:labels]
 
 # --8<-- [start:categorical]
-class_scores = np.array([[2.0, 0.5, -1.0], [0.2, 0.1, 0.9]], "float32")
-one_hot = np.array([[1, 0, 0], [1, 0, 0]], "float32")
+class_scores = np.array(
+    [[2.0, 0.5, -1.0], [0.2, 0.1, 0.9], [0.2, -2.0, -3.0]], "float32"
+)
+one_hot = np.array([[1, 0, 0], [1, 0, 0], [1, 0, 0]], "float32")
 true_score = (one_hot * class_scores).sum(axis=1)
-best_wrong = np.where(one_hot == 1, -np.inf, class_scores).max(axis=1)
+best_wrong = ((1 - one_hot) * class_scores).max(axis=1)  # never below 0
 by_formula = np.maximum(0, best_wrong - true_score + 1).mean()
 print(
     f"categorical hinge, one-hot: {float(CategoricalHinge(one_hot, class_scores)):.3f}, by formula {by_formula:.3f}"
@@ -71,7 +73,7 @@ print(
 )
 errors = {}
 try:
-    CategoricalHinge(np.array([0.0, 0.0]), class_scores)
+    CategoricalHinge(np.array([0.0, 0.0, 0.0]), class_scores)
 except (ValueError, tf.errors.InvalidArgumentError) as error:
     errors["integers"] = (
         f"{type(error).__name__}: {str(error).split('}} ')[-1].split(' [Op')[0]}"

@@ -96,6 +96,21 @@ print(f"softmax: outputs {softmax_end.round(2)}, loss {softmax_loss:.2f}")
 print(f"sigmoid: outputs {sigmoid_end.round(2)}, loss {sigmoid_loss:.2f}")
 # --8<-- [end:multi_hot]
 
+# --8<-- [start:no_label]
+scores = tf.Variable([[2.0, 0.0, 1.0, -1.0]])
+with tf.GradientTape() as tape:
+    no_label_loss = keras.losses.CategoricalCrossentropy(from_logits=True)(
+        np.zeros((1, 4), "float32"), scores
+    )
+push = tape.gradient(no_label_loss, scores).numpy()[0]
+print(
+    f"labels 0, 0, 0, 0: loss {abs(float(no_label_loss)):.2f}, gradient {push.round(2)}"
+)
+print(
+    "softmax of the scores:                 ", tf.nn.softmax(scores)[0].numpy().round(2)
+)
+# --8<-- [end:no_label]
+
 # --8<-- [start:errors]
 errors, silent = {}, {}
 mistakes = {
@@ -136,6 +151,10 @@ claims = {
     "softmax_loss_stays_at_ln4": bool(abs(softmax_loss - 2 * np.log(2)) < 0.02),
     "softmax_gives_both_labels_one": bool(softmax_end[:2].min() > 0.9),
     "sigmoid_gives_both_labels_one": bool(sigmoid_end[:2].min() > 0.9),
+    "row_without_label_has_no_loss": bool(abs(float(no_label_loss)) < 1e-6),
+    "row_without_label_pushes_by_softmax": bool(
+        np.allclose(push, tf.nn.softmax(scores)[0], atol=1e-5)
+    ),
     "one_hot_into_sparse_raises": "one_hot_into_sparse" in errors,
     "integers_into_categorical_raises": "integers_into_categorical" in errors,
     "label_out_of_range_gives_a_number": bool(

@@ -6,7 +6,7 @@
 # devices = 0
 # seconds = 60
 # ///
-"""What an LSTM computes: the same weights at each step, a state that is carried along, four gates; NumPy and Keras."""
+"""What an LSTM computes: the same weights at each step, a state, three gates and a candidate; NumPy and Keras."""
 
 # --8<-- [start:setup]
 import keras

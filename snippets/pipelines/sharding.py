@@ -152,7 +152,7 @@ def epoch(strategy, paths, policy):
     records = tf.data.TFRecordDataset(paths)
 
     def own_part(worker):
-        """Take every n-th record before parsing; the batch is that of one worker."""
+        """Take every n-th record before parsing; the batch is that of one replica."""
         part = records.shard(worker.num_input_pipelines, worker.input_pipeline_id)
         return part.map(counted).batch(worker.get_per_replica_batch_size(BATCH))
 

@@ -37,7 +37,7 @@ def train(strategy):
         def replica_step(features, labels):
             with tf.GradientTape() as tape:
                 errors = tf.reduce_sum((features @ weights - labels) ** 2, axis=-1)
-                loss = tf.nn.compute_average_loss(errors)
+                loss = tf.nn.compute_average_loss(errors, global_batch_size=BATCH)
             replica = tf.distribute.get_replica_context()
             weights.assign_sub(
                 RATE * replica.all_reduce("SUM", tape.gradient(loss, weights))
@@ -66,7 +66,7 @@ def numpy_sgd():
 
 # --8<-- [start:worker]
 if "TF_CONFIG" in os.environ:  # this process was started as a worker
-    signal.alarm(60)  # it never outlives a minute
+    signal.alarm(60)  # this guide's time limit: leave it out
     held = train(tf.distribute.MultiWorkerMirroredStrategy())
     print(json.dumps(held.tolist()))
     raise SystemExit

@@ -22,7 +22,7 @@ metadata:
 spec:
   runPolicy:
     cleanPodPolicy: All
-    backoffLimit: 3
+    backoffLimit: 11 # five faults of two workers, plus one
   tfReplicaSpecs:
     Worker:
       replicas: 2

@@ -44,7 +44,7 @@ def train(strategy):
         def replica_step(features, labels):
             with tf.GradientTape() as tape:
                 errors = tf.reduce_sum((features @ weights - labels) ** 2, axis=-1)
-                loss = tf.nn.compute_average_loss(errors)
+                loss = tf.nn.compute_average_loss(errors, global_batch_size=BATCH)
             replica = tf.distribute.get_replica_context()
             weights.assign_sub(
                 RATE * replica.all_reduce("SUM", tape.gradient(loss, weights))

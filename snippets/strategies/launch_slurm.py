@@ -40,7 +40,7 @@ def train(strategy):
         def replica_step(features, labels):
             with tf.GradientTape() as tape:
                 errors = tf.reduce_sum((features @ weights - labels) ** 2, axis=-1)
-                loss = tf.nn.compute_average_loss(errors)
+                loss = tf.nn.compute_average_loss(errors, global_batch_size=BATCH)
             replica = tf.distribute.get_replica_context()
             weights.assign_sub(
                 RATE * replica.all_reduce("SUM", tape.gradient(loss, weights))
@@ -69,7 +69,7 @@ def numpy_sgd():
 
 # --8<-- [start:worker]
 if "SLURM_PROCID" in os.environ:  # this process was started by srun
-    signal.alarm(60)
+    signal.alarm(60)  # this guide's time limit: leave it out
     resolver = tf.distribute.cluster_resolver.SlurmClusterResolver(
         port_base=int(os.environ.get("PORT", "8888")),
         gpus_per_node=2,  # on a node without GPUs it must still be positive,

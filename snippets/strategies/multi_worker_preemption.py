@@ -122,7 +122,8 @@ def train(say, folder):
         def replica_step(features, labels):
             with tf.GradientTape() as tape:
                 loss = tf.nn.compute_average_loss(
-                    tf.reduce_sum((features @ weights - labels) ** 2, axis=-1)
+                    tf.reduce_sum((features @ weights - labels) ** 2, axis=-1),
+                    global_batch_size=BATCH,
                 )
             replica = tf.distribute.get_replica_context()
             gradient = replica.all_reduce("SUM", tape.gradient(loss, weights))

@@ -115,7 +115,7 @@ def train(say, policy):
         def replica_step(features, labels, _):
             with tf.GradientTape() as tape:
                 errors = tf.reduce_sum((features @ weights - labels) ** 2, axis=-1)
-                loss = tf.nn.compute_average_loss(errors)
+                loss = tf.nn.compute_average_loss(errors, global_batch_size=BATCH)
             replica = tf.distribute.get_replica_context()
             gradient = replica.all_reduce("SUM", tape.gradient(loss, weights))
             weights.assign_sub(RATE * gradient)

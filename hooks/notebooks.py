@@ -191,9 +191,13 @@ def in_kernel(blocks: list[Block]) -> str:
 
 
 def _shares(program: Program) -> bool:
-    """Tell whether a program can run in a kernel: one process, no file but itself, nothing set before the import."""
+    """Tell whether a program can run in a kernel: one process, no file but itself, nothing set before the import.
+
+    `__file__` is not there, and `sys.argv` is that of the kernel.
+    """
     options = program.options
-    return options.processes == 1 and not options.env and not options.files and "__file__" not in program.source
+    file = any(name in program.source for name in ("__file__", "sys.argv"))
+    return options.processes == 1 and not options.env and not options.files and not file
 
 
 def _splits(program: Program, blocks: list[Block]) -> bool:

@@ -113,6 +113,7 @@ def test_devices_come_first(root: Path) -> None:
         (FIRST, {"processes": 2, "devices": 0}),
         (FIRST, {"env": {"A": "b"}, "devices": 0}),
         (FIRST + "print(__file__)\n", {"devices": 0}),
+        (FIRST + "import sys\nprint(sys.argv)\n", {"devices": 0}),
     ],
 )
 def test_what_cannot_share_the_kernel_runs_beside_it(root: Path, body: str, guide: dict[str, Any]) -> None:

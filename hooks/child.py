@@ -3,7 +3,8 @@
 This is the code that runs in the process of a program, forked or fresh; `server.py` makes the process and watches it.
 Only the standard library is imported here, so that a fresh interpreter is ready at once.
 
-* A program runs from its real file as `__main__`, as with `python FILE`: AutoGraph and tracebacks find its source.
+* A program runs from its real file as `__main__`, as with `python FILE`: AutoGraph and tracebacks find its source, and
+  `import` finds the files beside it.
 * Each text that it prints belongs to the section whose top-level line is running. The line is read from the frame of
   the module when something is printed.
 * Sections that ran are noted by a call put before each of their top-level statements when the program is compiled.
@@ -93,6 +94,8 @@ def run_program(job: dict[str, Any], tell: Callable[[dict[str, Any]], None]) -> 
 
     printed = sys.stdout = Printed(section)
     sys.argv[:] = [path]
+    sys.path.insert(0, os.path.dirname(path))
+    sys.dont_write_bytecode = True  # of the files beside it: a run leaves nothing there
     start = time.perf_counter()
     error = None
     try:

@@ -19,11 +19,12 @@ from hooks.prose import to_jupyter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from hooks.blocks import Block
     from hooks.programs import Program
 
-MARKER = re.compile(r"^[ \t]*# --8<-- \[(start|end):.*\][ \t]*$")
+MARKER = re.compile(r"^[ \t]*(?:#|//) --8<-- \[(start|end):.*\][ \t]*$")
 SPLIT = """\
 if not tf.config.list_physical_devices("GPU"):
     cpu = tf.config.list_physical_devices("CPU")[0]
@@ -66,7 +67,7 @@ def notebook(*, source: str, blocks: list[Block], title: str, site: str, folder:
         url: its address under the site's root.
     """
     names = sorted({block.program for block in blocks if block.program and block.language == "python"})
-    inputs = [source, title, site, folder, url, repr(blocks), *(programs.load(name).source for name in names)]
+    inputs = [source, title, site, folder, url, repr(blocks), *(programs.load(name).sha256 for name in names)]
     return str(remember("notebooks", inputs, lambda: _make(source, blocks, title, f"{site}{folder}", site + url)))
 
 
@@ -118,6 +119,7 @@ class _Writer:
     blocks: list[Block]
     cells: list[dict[str, Any]] = field(default_factory=list)
     done: dict[str, int] = field(default_factory=dict)  # lines of each program that are in cells
+    written: set[Path] = field(default_factory=set)  # files that cells write
 
     def say(self, text: str) -> None:
         if text:
@@ -131,6 +133,12 @@ class _Writer:
         self.cells.append(
             {"id": f"cell-{len(self.cells)}", "cell_type": kind, "source": source, "metadata": {}, **more}
         )
+
+    def write(self, file: Path) -> None:
+        """Let a cell write a file beside the notebook, once."""
+        if file not in self.written:
+            self.written.add(file)
+            self.run(f"%%writefile {file.name}\n{_without_markers(file.read_text('utf8'))}")
 
     def show(self, block: Block) -> None:
         """Write one block, and after the last block of a program the rest of it."""
@@ -147,7 +155,8 @@ class _Writer:
         if block.program != in_kernel(self.blocks):
             self.say(_fence(block))
             if block is last:
-                self.run(f"%%writefile {program.file.name}\n{_without_markers(program.source)}")
+                for file in (*program.companions, program.file):
+                    self.write(file)
                 env = "".join(f"{name}={value!r} " for name, value in program.options.env.items())
                 helper = f"{HELPER} {program.options.devices} " if _on_devices(program) else ""
                 command = f"{env}{{sys.executable}} {helper}{program.file.name}"
@@ -182,9 +191,13 @@ def in_kernel(blocks: list[Block]) -> str:
 
 
 def _shares(program: Program) -> bool:
-    """Tell whether a program can run in a kernel: one process, no file of its own, nothing set before the import."""
+    """Tell whether a program can run in a kernel: one process, no file but itself, nothing set before the import.
+
+    `__file__` is not there, and `sys.argv` is that of the kernel.
+    """
     options = program.options
-    return options.processes == 1 and not options.env and "__file__" not in program.source
+    file = any(name in program.source for name in ("__file__", "sys.argv"))
+    return options.processes == 1 and not options.env and not options.files and not file
 
 
 def _splits(program: Program, blocks: list[Block]) -> bool:

@@ -36,7 +36,8 @@ SETTLED = 2 * 10**9
 class Program:
     """A program as read from disk. `path` is relative to `snippets/`, with forward slashes.
 
-    `sha256` is that of its source; where it needs files beside it, of these too.
+    `sha256` is that of its source; where it needs files beside it, of these too. `imports` are the first words of the
+    modules that it imports, with the line of each.
     """
 
     path: str
@@ -45,6 +46,7 @@ class Program:
     sha256: str
     title: str
     sections: Mapping[str, Section] = field(hash=False)
+    imports: Mapping[str, int] = field(hash=False)
     options: Options
     dependencies: tuple[str, ...]
 
@@ -86,6 +88,7 @@ def load(path: str, *, root: Path | None = None) -> Program:
         raise GuideError(file, 0, f"there is no program '{path}'", cure) from None
     except (OSError, UnicodeDecodeError) as error:
         raise GuideError(file, 0, f"the program cannot be read ({error})", "make it a readable file in UTF-8") from None
+    _check_beside(program)
     return _with_companions(program) if program.options.files else program
 
 
@@ -117,6 +120,15 @@ def files(*, root: Path | None = None) -> list[str]:
         folders[:] = [name for name in folders if not name.startswith((".", "__pycache__", "node_modules"))]
         found += [Path(folder, name).relative_to(root).as_posix() for name in names if not name.startswith(".")]
     return sorted(found)
+
+
+def _check_beside(program: Program) -> None:
+    """Raise unless the files that `program` imports are among those that its card offers and its hash covers."""
+    for name, line in program.imports.items():
+        beside = program.file.with_name(f"{name}.py")
+        if beside.name not in program.options.files and beside.is_file():
+            cause = f"the program imports '{beside.name}', which lies beside it, but does not name it"
+            raise GuideError(program.file, line, cause, f'write files = ["{beside.name}"] in [tool.guide]')
 
 
 def _with_companions(program: Program) -> Program:
@@ -153,6 +165,7 @@ def _made(path: str, file: Path, source: str, said: Mapping[str, Any]) -> Progra
         sha256=hashlib.sha256(source.encode()).hexdigest(),
         title=said["title"],
         sections={name: Section(**section) for name, section in said["sections"].items()},
+        imports=said["imports"],
         options=Options(**said["options"]),
         dependencies=tuple(said["dependencies"]),
     )
@@ -169,7 +182,7 @@ def _said(file: Path, source: str) -> dict[str, Any]:
     docstring = ast.get_docstring(tree)
     if not docstring or not docstring.strip():
         raise GuideError(file, 1, "the program has no docstring", "say what it shows in one line at its top")
-    _check_imports(file, tree)
+    imports = _imports(file, tree)
     statements = list(_statements(tree.body))
     if not any(_assigns(statement, "claims") for statement in statements):
         cure = 'end it with claims = {"what_it_shows": ...}'
@@ -178,12 +191,15 @@ def _said(file: Path, source: str) -> dict[str, Any]:
     return {
         "title": docstring.strip().splitlines()[0].strip(),
         "sections": {name: asdict(section) for name, section in parts.items()},
+        "imports": imports,
         "options": asdict(options),
         "dependencies": dependencies,
     }
 
 
-def _check_imports(file: Path, tree: ast.Module) -> None:
+def _imports(file: Path, tree: ast.Module) -> dict[str, int]:
+    """Return the first word of each module that is imported, with the line."""
+    found: dict[str, int] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -192,9 +208,12 @@ def _check_imports(file: Path, tree: ast.Module) -> None:
         else:
             continue
         for name in names:
-            if name.startswith(".") or name.partition(".")[0] in FOREIGN:
-                cure = "copy what it needs into it: a reader takes one file and it runs"
+            word = name.partition(".")[0]
+            if not word or word in FOREIGN:
+                cure = "copy what it needs into it, or into a file beside it that it names in files"
                 raise GuideError(file, node.lineno, f"the program imports '{name}' of this project", cure)
+            found.setdefault(word, node.lineno)
+    return found
 
 
 def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:

@@ -25,6 +25,7 @@
 #
 # [tool.guide]
 # files = [
+#   "model_server.py",
 #   "stand_in.py",
 #   "package.json",
 #   "package-lock.json",
@@ -39,14 +40,10 @@
 # ///
 """Train one model under a strategy and let nine targets answer the same images."""
 
-import contextlib
 import json
 import os
 import pathlib
-import select
 import shutil
-import socket
-import subprocess
 import sys
 import tempfile
 import threading
@@ -66,6 +63,8 @@ from playwright.sync_api import sync_playwright
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
+
+from model_server import ModelServer
 
 for name in [
     "tensorflow_decision_forests",
@@ -142,75 +141,6 @@ lite_files = {
     ),
 }
 # --8<-- [end:export]
-
-
-# --8<-- [start:server]
-class ModelServer(contextlib.ExitStack):
-    """A server on free ports of this machine. It ends with the `with` block.
-
-    It is `tensorflow_model_server` where the machine has one, else stand_in.py.
-    """
-
-    def __init__(self, *flags):
-        super().__init__()
-        real = shutil.which("tensorflow_model_server")
-        self.name = "TensorFlow Serving" if real else "stand-in"
-        if real:
-            held = [socket.create_server(("127.0.0.1", 0)) for _ in range(2)]
-            ports = [one.getsockname()[1] for one in held]
-            for one in held:  # both were held until here, so they differ
-                one.close()
-            command = [real, f"--port={ports[0]}", f"--rest_api_port={ports[1]}"]
-        else:  # the stand-in takes free ports by itself and says which
-            file = pathlib.Path(__file__).with_name("stand_in.py")
-            command = [sys.executable, "-P", str(file), f"--parent={os.getpid()}"]
-            command += ["--port=0", "--rest_api_port=0"]
-        self.log = self.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
-        self.process = subprocess.Popen(
-            [*command, *flags], stdout=subprocess.PIPE, stderr=self.log
-        )
-        self.callback(self.end)
-        try:
-            ports = ports if real else self.announced()
-            self.grpc, self.rest = (f"127.0.0.1:{port}" for port in ports)
-            self.wait_for(ports)
-        except BaseException:
-            self.close()
-            raise
-
-    def announced(self):
-        """Wait for the line in which the stand-in names its ports."""
-        ready = select.select([self.process.stdout], [], [], 60)[0]
-        words = self.process.stdout.readline().decode().split() if ready else []
-        return (words[2], words[4]) if len(words) == 5 else self.fail()
-
-    def wait_for(self, ports, seconds=60):
-        """Wait until both ports take connections: a real server opens them last."""
-        until = time.monotonic() + seconds
-        while ports:
-            try:
-                socket.create_connection(("127.0.0.1", ports[0]), 1).close()
-                ports = ports[1:]
-            except OSError:
-                if self.process.poll() is not None or time.monotonic() > until:
-                    self.fail()
-                time.sleep(0.1)
-
-    def fail(self):
-        self.log.seek(0)
-        raise RuntimeError("no server:\n" + self.log.read().decode()[-2000:])
-
-    def end(self):
-        self.process.terminate()
-        try:
-            self.process.wait(10)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-        self.process.stdout.close()
-
-
-# --8<-- [end:server]
 
 
 # --8<-- [start:rows]

@@ -113,6 +113,7 @@ def test_devices_come_first(root: Path) -> None:
         (FIRST, {"processes": 2, "devices": 0}),
         (FIRST, {"env": {"A": "b"}, "devices": 0}),
         (FIRST + "print(__file__)\n", {"devices": 0}),
+        (FIRST + "import sys\nprint(sys.argv)\n", {"devices": 0}),
     ],
 )
 def test_what_cannot_share_the_kernel_runs_beside_it(root: Path, body: str, guide: dict[str, Any]) -> None:
@@ -127,6 +128,26 @@ def test_what_cannot_share_the_kernel_runs_beside_it(root: Path, body: str, guid
     assert "{sys.executable} a.py\nassert _exit_code == 0" in ran
     assert ("A='b' " in ran) == ("env" in guide)
     assert sum(text.startswith("```python") for _, text in found) == 2
+
+
+def test_the_files_that_a_program_needs_are_written_once_before_it(root: Path) -> None:
+    add(root, "beside.py", processes=2)
+    (root / "demo" / "data.mjs").write_text("// --8<-- [start:x]\nlet x;\n// --8<-- [end:x]\n", "utf8")
+    add(root, "a.py", files=["beside.py", "data.mjs"], devices=0)
+    add(root, "b.py", files=["beside.py"], devices=0)
+    found = code(cells(shows("demo/a.py:one", "demo/b.py:one", "demo/beside.py:one")))
+    written = [text.split("\n")[0] for text in found if text.startswith("%%writefile")]
+    assert written == [f"%%writefile {name}" for name in ("beside.py", "data.mjs", "a.py", "b.py")]
+    assert found[1] == "%%writefile data.mjs\nlet x;"
+    ran = [text.split("\n")[-2] for text in found if "_exit_code" in text]
+    assert ran == ["!{sys.executable} a.py", "!{sys.executable} b.py", "!{sys.executable} beside.py"]
+
+
+def test_a_change_of_a_file_that_a_program_needs_changes_the_notebook(root: Path) -> None:
+    add(root, "a.py", files=["data.txt"], devices=0)
+    for text in ("one", "two"):
+        (root / "demo" / "data.txt").write_text(text, "utf8")
+        assert f"%%writefile data.txt\n{text}" in code(cells(shows("demo/a.py:one")))
 
 
 def test_only_the_first_program_is_in_the_kernel(root: Path) -> None:

@@ -234,6 +234,17 @@ def test_the_programs_that_need_a_file(tmp_path: Path) -> None:
     assert programs.needing("pipelines/server.py", root=tmp_path) == []
 
 
+@pytest.mark.parametrize("line", ["import server", "from server import start", "import server.part as part"])
+def test_a_file_that_a_program_imports_must_be_named(tmp_path: Path, line: str) -> None:
+    (tmp_path / "strategies").mkdir()
+    (tmp_path / "strategies" / "server.py").write_text(GOOD)
+    text = GOOD.replace("import math\n", f"import math\n{line}\n")
+    error = mistake(tmp_path, text)
+    assert "imports 'server.py', which lies beside it" in error.cause
+    assert error.line == line_of(text, line)
+    assert programs.load(write(tmp_path, with_file(text)), root=tmp_path).options.files == ["server.py"]
+
+
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     error = mistake(tmp_path, with_file())
     assert "'server.py'" in error.cause

@@ -166,6 +166,13 @@ MUTATIONS = [
     Mutation(
         "a program that imports the project", PROGRAM, "total = sum", "import hooks\ntotal = sum", "imports 'hooks'"
     ),
+    Mutation(
+        "a program that imports what lies beside it and does not name it",
+        PROGRAM,
+        "total = sum",
+        "import plain\ntotal = sum",
+        "the program imports 'plain.py', which lies beside it",
+    ),
     Mutation("broken outcomes", OUTCOMES, "{}", "{]", "locks/other/outcomes.json:1: the outcomes are broken"),
     Mutation("a lock that pins nothing", LOCKED, "keras==", "keras>=", "locks/other/requirements.txt:1: 'keras>=1.0'"),
     Mutation("a stale record", PROGRAM, "sum([1, 2, 3])", "sum([3, 2, 1])", "changed after it was recorded"),

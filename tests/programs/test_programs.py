@@ -34,6 +34,15 @@ def test_does_what_its_record_says(program: str, request: pytest.FixtureRequest)
     assert result.record.claims == records.current(loaded, "cpu").claims, "questions hang on these claims"
 
 
+@EVERY
+def test_a_file_beside_it_brings_its_own(program: str) -> None:
+    """A program also names the files that those it names need: a reader takes what its card offers, and it runs."""
+    loaded = programs.load(program)
+    others = [path for path in programs.paths() if programs.SNIPPETS / path in loaded.companions]
+    needed = {name for path in others for name in programs.load(path).options.files}
+    assert needed <= {loaded.file.name, *loaded.options.files}
+
+
 def test_every_record_has_its_program() -> None:
     """No record outlives its program."""
     known = {records.file_of(program, device) for program in programs.all_programs() for device in devices.TABLE}

@@ -1,18 +1,15 @@
-"""The programs that start a server: which one they choose, what they hand it, and that it ends."""
+"""The server that programs start: which one they get, what is handed to it, and that it ends."""
 
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import pathlib
-import select
-import shutil
 import socket
 import stat
 import subprocess
 import sys
-import tempfile
-import time
 from typing import TYPE_CHECKING, Any
 
 import psutil
@@ -23,8 +20,7 @@ from hooks import programs
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-WITH_SERVER = [p for p in programs.all_programs() if "server" in p.sections and "stand_in.py" in p.options.files]
-MODULES = (contextlib, os, pathlib, select, shutil, socket, subprocess, sys, tempfile, time)
+FOLDER = programs.SNIPPETS / "deployment"
 
 # Takes connections on both ports, as a server does, and writes down what it was started with.
 LISTENS = """
@@ -49,11 +45,11 @@ def model_server(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Cal
         file.write_text(f"#!{sys.executable}\n{source}")
         file.chmod(file.stat().st_mode | stat.S_IXUSR)
         monkeypatch.setenv("PATH", str(tmp_path))
-        names: dict[str, Any] = {module.__name__: module for module in MODULES}
-        names["__file__"] = str(tmp_path / "program.py")
-        section = WITH_SERVER[0].sections["server"]
-        exec(compile(section.text, WITH_SERVER[0].path, "exec"), names)
-        return names["ModelServer"]
+        monkeypatch.syspath_prepend(FOLDER)
+        module = importlib.import_module("model_server")
+        # It looks for the stand-in beside itself.
+        monkeypatch.setattr(module, "__file__", str(tmp_path / "model_server.py"))
+        return module.ModelServer
 
     return make
 
@@ -66,12 +62,6 @@ def servers(folder: pathlib.Path) -> list[psutil.Process]:
             if any(str(folder) in word for word in child.cmdline()):
                 found.append(child)
     return found
-
-
-def test_all_start_it_alike() -> None:
-    """The lines that start a server are the same in every program that has them."""
-    assert len(WITH_SERVER) >= 3
-    assert len({program.sections["server"].text for program in WITH_SERVER}) == 1
 
 
 def test_takes_the_real_server_where_there_is_one(model_server: Callable[..., Any], tmp_path: pathlib.Path) -> None:
@@ -124,7 +114,7 @@ def test_the_stand_in_ends_when_its_parent_is_gone(tmp_path: pathlib.Path) -> No
     """Started for a process that has ended, it serves nobody and ends by itself."""
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait(timeout=30)
-    command = [sys.executable, "-P", str(programs.SNIPPETS / "deployment" / "stand_in.py")]
+    command = [sys.executable, "-P", str(FOLDER / "stand_in.py")]
     flags = [f"--parent={gone.pid}", "--port=0", "--rest_api_port=0", f"--model_base_path={tmp_path}"]
     done = subprocess.run([*command, *flags], capture_output=True, text=True, timeout=180, check=False)
     assert done.returncode == 0, done.stderr

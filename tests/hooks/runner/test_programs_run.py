@@ -97,6 +97,30 @@ def test_it_runs_as_main_from_its_real_file_in_an_empty_folder(runner: Runner, p
     assert result.record.claims == dict.fromkeys(result.record.claims, True)
 
 
+def test_it_imports_the_file_that_it_names_beside_it(runner: Runner, program: Make, tmp_path: Path) -> None:
+    folder = tmp_path / "t"
+    folder.mkdir()
+    (folder / "beside.py").write_text("print('said while imported')\nwhere = __file__\nmain = __name__\n")
+    one = program(
+        """
+        import os
+        # --8<-- [start:import]
+        import beside
+        # --8<-- [end:import]
+        claims = {
+            "the_real_file": os.path.dirname(beside.where) == os.path.dirname(__file__),
+            "not_main": beside.main == "beside",
+        }
+        """,
+        files=["beside.py"],
+    )
+    result = run(runner, one)
+    assert result.record is not None, result.error
+    assert result.record.claims == dict.fromkeys(result.record.claims, True)
+    assert result.record.output == {"import": "said while imported\n"}
+    assert sorted(file.name for file in folder.iterdir()) == ["beside.py", "p1.py"], "nothing is left beside it"
+
+
 def test_folders_are_removed(runner: Runner, program: Make, place: Path) -> None:
     run(runner, program("open('left.txt', 'w').write('x')"))
     run(runner, program("raise SystemError"))

@@ -1,0 +1,143 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["tensorflow==2.21.*", "tensorflow-serving-api==2.21.*", "grpcio"]
+#
+# [tool.guide]
+# devices = 0
+# processes = 2
+# seconds = 120
+# files = ["stand_in.py"]
+# ///
+"""Start a server for the `with` block of a program: TensorFlow Serving, or stand_in.py.
+
+Programs beside it import `ModelServer`. Run alone, it checks itself: that the server
+answers, that it ends with the block, and that one that does not start says why.
+"""
+
+import contextlib
+import json
+import os
+import pathlib
+import select
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+
+
+# --8<-- [start:server]
+class ModelServer(contextlib.ExitStack):
+    """A server on free ports of this machine. It ends with the `with` block.
+
+    It is `tensorflow_model_server` where the machine has one, else stand_in.py beside this file.
+    """
+
+    def __init__(self, *flags):
+        super().__init__()
+        real = shutil.which("tensorflow_model_server")
+        self.name = "TensorFlow Serving" if real else "stand-in"
+        if real:
+            held = [socket.create_server(("127.0.0.1", 0)) for _ in range(2)]
+            ports = [one.getsockname()[1] for one in held]
+            for one in held:  # both were held until here, so they differ
+                one.close()
+            command = [real, f"--port={ports[0]}", f"--rest_api_port={ports[1]}"]
+        else:  # the stand-in takes free ports by itself and says which
+            file = pathlib.Path(__file__).with_name("stand_in.py")
+            command = [sys.executable, "-P", str(file), f"--parent={os.getpid()}"]
+            command += ["--port=0", "--rest_api_port=0"]
+        self.log = self.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
+        self.process = subprocess.Popen(
+            [*command, *flags], stdout=subprocess.PIPE, stderr=self.log
+        )
+        self.callback(self.end)
+        try:
+            ports = ports if real else self.announced()
+            self.grpc, self.rest = (f"127.0.0.1:{port}" for port in ports)
+            self.wait_for(ports)
+        except BaseException:
+            self.close()
+            raise
+
+    def announced(self):
+        """Wait for the line in which the stand-in names its ports."""
+        ready = select.select([self.process.stdout], [], [], 60)[0]
+        words = self.process.stdout.readline().decode().split() if ready else []
+        return (words[2], words[4]) if len(words) == 5 else self.fail()
+
+    def wait_for(self, ports, seconds=60):
+        """Wait until both ports take connections: a real server opens them last."""
+        until = time.monotonic() + seconds
+        while ports:
+            try:
+                socket.create_connection(("127.0.0.1", ports[0]), 1).close()
+                ports = ports[1:]
+            except OSError:
+                if self.process.poll() is not None or time.monotonic() > until:
+                    self.fail()
+                time.sleep(0.1)
+
+    def fail(self):
+        self.log.seek(0)
+        raise RuntimeError("no server:\n" + self.log.read().decode()[-2000:])
+
+    def end(self):
+        self.process.terminate()
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.process.stdout.close()
+
+
+# --8<-- [end:server]
+
+
+if __name__ == "__main__":
+    # --8<-- [start:check]
+    import tensorflow as tf
+
+    class Double(tf.Module):
+        """Answer each number with twice as much."""
+
+        @tf.function(input_signature=[tf.TensorSpec([None], tf.float32, name="x")])
+        def __call__(self, x):
+            return {"doubled": 2 * x}
+
+    numbers = [1.0, -2.5, 4.0]
+    with tempfile.TemporaryDirectory() as base:
+        model = Double()
+        tf.saved_model.save(model, f"{base}/1", signatures=model.__call__)
+        flags = ["--model_name=double", f"--model_base_path={base}"]
+        mistake = None
+        try:
+            with ModelServer(*flags) as server:
+                url = f"http://{server.rest}/v1/models/double:predict"
+                body = json.dumps({"instances": numbers}).encode()
+                with urllib.request.urlopen(url, body, timeout=30) as answer:
+                    doubled = json.load(answer)["predictions"]
+                raise KeyError("a mistake of the client")
+        except KeyError as error:
+            mistake = error
+    ended = server.process.poll() is not None
+    print(server.name, "answers", doubled)
+    print("after", repr(mistake), "the server has ended:", ended)
+
+    try:
+        ModelServer("--no_such_flag")
+    except RuntimeError as error:
+        why = str(error)
+    print("a server that does not start names the flag:", "--no_such_flag" in why)
+    # --8<-- [end:check]
+
+    claims = {
+        "it_answers": doubled == [2 * number for number in numbers],
+        "it_ends_with_the_block": ended,
+        "a_mistake_in_the_block_goes_on": isinstance(mistake, KeyError),
+        "it_says_why_it_does_not_start": "--no_such_flag" in why,
+    }
+    measures = {"server": server.name}

@@ -13,6 +13,7 @@ import json
 import os
 import platform
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from hooks import atomic, records
@@ -90,6 +91,12 @@ def store(key: str, results: Sequence[Result]) -> bool:
         problems.add(f"results are not kept in {FOLDER} ({error.strerror or error}): everything runs each time")
         return False
     return True
+
+
+def forget(key: str) -> None:
+    """Keep a result no longer: the program ran to its end, but not as its record says, so it runs again next time."""
+    with suppress(OSError):
+        (FOLDER / f"{key}.json").unlink(missing_ok=True)
 
 
 def sweep(now: float) -> None:

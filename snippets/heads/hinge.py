@@ -58,9 +58,9 @@ print("a row whose label stayed 0 teaches anything:", slope != 0)
 
 # --8<-- [start:categorical]
 class_scores = np.array(
-    [[2.0, 0.5, -1.0], [0.2, 0.1, 0.9], [0.2, -2.0, -3.0]], "float32"
+    [[2.0, 0.5, -1.0, -2.0], [0.2, 0.1, 0.9, -1.0], [0.2, -2.0, -3.0, -1.0]], "float32"
 )
-one_hot = np.array([[1, 0, 0], [1, 0, 0], [1, 0, 0]], "float32")
+one_hot = np.array([[1, 0, 0, 0]] * 3, "float32")
 true_score = (one_hot * class_scores).sum(axis=1)
 best_wrong = ((1 - one_hot) * class_scores).max(axis=1)  # never below 0
 by_formula = np.maximum(0, best_wrong - true_score + 1).mean()

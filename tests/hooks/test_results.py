@@ -168,6 +168,14 @@ def test_what_is_kept_comes_back(write: Write) -> None:
     assert results.load("p") == page
 
 
+def test_a_result_that_is_not_the_recorded_one_can_be_forgotten(write: Write) -> None:
+    program = write(SOURCE)
+    results.store("k", [result_of(program)])
+    for _ in range(2):
+        results.forget("k")
+        assert results.load("k", program=program) is None
+
+
 def test_a_failure_is_not_kept(write: Write) -> None:
     assert not results.store("k", [Result(False, "no", 1.0)])
     assert not results.store("k", [Result(True, None, 1.0), Result(False, "no", 1.0)])

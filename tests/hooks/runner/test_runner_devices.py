@@ -57,6 +57,24 @@ def test_a_fake_device_reaches_the_program(runner: Runner, program: Make, monkey
     assert result.record.claims == {"fake": True}
 
 
+@pytest.mark.parametrize("chosen", [None, "3"])
+def test_what_hides_the_gpus_from_the_server_does_not_reach_a_job_for_a_gpu(
+    chosen: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only the user's own choice of a GPU does, which the CPU does not heed."""
+    monkeypatch.setitem(devices.TABLE, "gpu", devices.Device("gpu", "GPU", env={"WHERE": "fake"}))
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    if chosen:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", chosen)
+    block = Block("b", "import os\nprint(os.environ.get('WHERE'), os.environ.get('CUDA_VISIBLE_DEVICES'))")
+    with Runner(preload=("json",), limit=1) as runner:
+        outputs = {}
+        for device in ("cpu", "gpu", "cpu"):
+            [result] = runner.submit_page("p", [block], device=device, devices_wanted=0).result(timeout=PATIENCE)
+            outputs[device] = result.output
+    assert outputs == {"cpu": "None -1\n", "gpu": f"fake {chosen}\n"}
+
+
 # Forked from the process that has TensorFlow imported.
 
 

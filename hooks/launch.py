@@ -112,7 +112,10 @@ class Launcher:
             self._server = self._python("main", theirs, [" ".join(self.preload), str(self._base())], env)
         self._control = ours
         ours.settimeout(START)
-        answer = next(lines(ours), {"error": "it ended"})
+        try:
+            answer = next(lines(ours), {"error": "it ended"})
+        except TimeoutError:
+            answer = {"error": f"it still ran after {START:g} s"}
         ours.settimeout(None)
         if "error" in answer:
             ours.close()

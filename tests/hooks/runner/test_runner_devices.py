@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks import devices
+from hooks import devices, launch
 from hooks.errors import ROOT
 from hooks.runner import Block, Runner
 from tests.hooks.runner.kit import LONG, PATIENCE, Make, error_of, run
@@ -153,6 +153,15 @@ def test_a_preload_that_fails_is_named(program: Make) -> None:
     with Runner(preload=("no_such_module",), limit=1) as runner:
         error = error_of(runner, program("print(1)"))
     assert "importing no_such_module failed: ModuleNotFoundError" in error
+
+
+def test_a_preload_that_takes_too_long_is_named(program: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "slow_module.py").write_text(f"import time\ntime.sleep({LONG})")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setattr(launch, "START", 0.5)
+    with Runner(preload=("slow_module",), limit=1) as runner:
+        error = error_of(runner, program("print(1)"))
+    assert "importing slow_module failed: it still ran after 0.5 s" in error
 
 
 def test_closing_does_not_wait_for_a_slow_import(

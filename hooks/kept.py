@@ -80,7 +80,8 @@ def _render(page: Page, file: str, root: Path, config: MkDocsConfig, files: File
             "used": asdict(used.PAGES[file]),
         }
 
-    inputs = [*_inputs(root / file, page.file.content_string, root), page.markdown or ""]
+    addresses = f"directory URLs: {config.use_directory_urls}"  # `--no-directory-urls` writes other links
+    inputs = [*_inputs(root / file, page.file.content_string, root), page.markdown or "", addresses]
     try:
         known = remember("pages", inputs, make)
     except _WarnedError:

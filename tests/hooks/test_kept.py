@@ -115,10 +115,11 @@ def page(project: Path) -> Rendered:
     return rendered_by_build(Rendered(project), project)
 
 
-def rendered_by_build(page: Rendered, project: Path) -> Rendered:
+def rendered_by_build(page: Rendered, project: Path, *, directory_urls: bool = True) -> Rendered:
     """Render a page as MkDocs does once the hooks have seen its source."""
     kept.attach(page, PAGE, project)  # type: ignore[arg-type]
-    page.render({}, SimpleNamespace(get_file_from_path=Linked))
+    config = SimpleNamespace(use_directory_urls=directory_urls)
+    page.render(config, SimpleNamespace(get_file_from_path=Linked))
     return page
 
 
@@ -155,6 +156,14 @@ def test_what_a_build_makes_of_the_source_counts(project: Path) -> None:
     other = Rendered(project)
     other.markdown += " more"
     assert rendered_by_build(other, project).content == f"{first.content} more"
+
+
+def test_the_kind_of_addresses_counts(project: Path) -> None:
+    """Links to other pages depend on it."""
+    for directory_urls, made in ((True, 1), (False, 2), (True, 2)):
+        used.PAGES.clear()
+        rendered_by_build(Rendered(project), project, directory_urls=directory_urls)
+        assert Rendered.made == made
 
 
 @pytest.mark.parametrize(("name", "depends"), FILES.items())

@@ -115,7 +115,12 @@ def files(*, root: Path | None = None) -> list[str]:
     found = []
     for folder, folders, names in os.walk(root):
         folders[:] = [name for name in folders if not name.startswith((".", "__pycache__", "node_modules"))]
-        found += [Path(folder, name).relative_to(root).as_posix() for name in names if not name.startswith(".")]
+def passing(name: str) -> bool:
+    """Tell whether a file of this name is no source: what an editor keeps beside one while it is open, or after."""
+    return name.startswith(".") or name.endswith("~")
+
+
+        found += [Path(folder, name).relative_to(root).as_posix() for name in names if not passing(name)]
     return sorted(found)
 
 

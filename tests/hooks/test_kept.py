@@ -182,6 +182,16 @@ def test_a_new_page_renders_those_that_may_link_to_it(rendered: Callable[[], int
     assert rendered() == 2
 
 
+@pytest.mark.parametrize("name", [".page.md.swp", ".#page.md", "page.md~"])
+def test_what_an_editor_keeps_beside_a_page_renders_nothing(
+    name: str, rendered: Callable[[], int], project: Path
+) -> None:
+    rendered()
+    for folder in ("docs", "snippets/strategies"):
+        (project / folder / name).symlink_to("user@host.123")
+    assert rendered() == 1
+
+
 def test_a_preview_which_shows_pages_without_records_keeps_its_own(
     rendered: Callable[[], int], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -87,6 +87,7 @@ audit: .venv/.all ## Licences, unused and missing dependencies, known vulnerabil
 	$(PY) -m tests.audit
 	$(UV) audit --frozen --preview-features audit $(ARGS)
 	.venv/bin/npm audit --silent --prefix tests/workflows
+	.venv/bin/npm audit --silent --prefix tests/lighthouse
 	.venv/bin/npm audit --silent --prefix snippets/deployment
 
 lighthouse: .venv/.test ## Score pages with Lighthouse (ARGS="--runs 1 strategies/mirrored/"); wants an idle machine

@@ -59,7 +59,7 @@ _last: Built | None = None
 
 def keep(built: Built) -> None:
     """Keep a build that has come to its end."""
-    global _last  # noqa: PLW0603 - MkDocs loads the modules of its hooks anew for each build, but not this one
+    global _last  # noqa: PLW0603 - the events that lead here and the preview's own edits share nothing else
     _last = built
 
 

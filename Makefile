@@ -65,10 +65,11 @@ record: $(RUN) $(NPM) ## Run programs and labs and write their records (ARGS="st
 
 lock: ## Lock other versions again, the rest as in uv.lock (LOCK=previous|next)
 	@test -n "$(LOCK)" || { echo 'say which: make lock LOCK=name, for locks/name/requirements.in' >&2; exit 2; }
-	# What the file holds already is preferred: first the versions of uv.lock.
-	$(UV) export --quiet --frozen $(RUNS) --no-emit-project --output-file $(LOCKED).txt >/dev/null
+	# What the file holds already is preferred: first the versions of uv.lock. One that fails leaves the old lock.
+	$(UV) export --quiet --frozen $(RUNS) --no-emit-project --output-file $(LOCKED).txt.part >/dev/null
 	$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header $(RUNS) \
-	  --override $(LOCKED).in --output-file $(LOCKED).txt pyproject.toml $(LOCKED).in >/dev/null
+	  --override $(LOCKED).in --output-file $(LOCKED).txt.part pyproject.toml $(LOCKED).in >/dev/null
+	mv $(LOCKED).txt.part $(LOCKED).txt
 
 bundle: .venv/.test $(NPM) ## Build the demo's runtime again from its npm packages: the same bytes
 	.venv/bin/node snippets/deployment/bundle.mjs runtime.mjs docs/assets/demo/runtime.js
@@ -86,6 +87,7 @@ audit: .venv/.all ## Licences, unused and missing dependencies, known vulnerabil
 	$(PY) -m tests.audit
 	$(UV) audit --frozen --preview-features audit $(ARGS)
 	.venv/bin/npm audit --silent --prefix tests/workflows
+	.venv/bin/npm audit --silent --prefix tests/lighthouse
 	.venv/bin/npm audit --silent --prefix snippets/deployment
 
 lighthouse: .venv/.test ## Score pages with Lighthouse (ARGS="--runs 1 strategies/mirrored/"); wants an idle machine

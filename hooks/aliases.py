@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 from hooks.errors import GuideError
 
 if TYPE_CHECKING:
+    from jinja2 import Environment
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.structure.pages import Page
 
 INDEX = "search/search_index.json"
+_written: dict[str, tuple[str, Any, str]] = {}  # for a page its address, its aliases and its source
 _found: dict[str, list[str]] = {}
-_owners: dict[str, str] = {}
 
 
 def spelt(name: str) -> str:
@@ -66,16 +67,25 @@ def add(index: str, aliases: dict[str, list[str]]) -> str:
 
 def on_pre_build(config: MkDocsConfig) -> None:
     """Forget the build before this one."""
+    _written.clear()
     _found.clear()
-    _owners.clear()
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, **_: Any) -> None:
-    """Note the aliases of a page."""
+    """Note the aliases of a page instead of those that it had before."""
     search = page.meta.get("search") or {}
+    file = Path(page.file.abs_src_path or "").relative_to(Path(config.config_file_path).parent).as_posix()
+    _written.pop(file, None)
     if "aliases" in search:
-        file = Path(page.file.abs_src_path or "").relative_to(Path(config.config_file_path).parent).as_posix()
-        _found[page.url] = checked(search["aliases"], file, page.file.content_string, _owners)
+        _written[file] = (page.url, search["aliases"], page.file.content_string)
+
+
+def on_env(env: Environment, **_: Any) -> None:
+    """Check the aliases of all pages: in a preview, one may have moved between two pages that were edited at once."""
+    owners: dict[str, str] = {}
+    _found.clear()
+    for file, (url, aliases, source) in _written.items():
+        _found[url] = checked(aliases, file, source, owners)
 
 
 def on_post_build(config: MkDocsConfig) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from mkdocs.structure.files import File
 
 from hooks import loud
-from hooks.errors import ROOT, GuideError
+from hooks.errors import GuideError, line_of
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -55,10 +55,8 @@ def join(paths: list[str], docs: Path) -> str:
     for path in paths:
         file = docs / path
         if not file.is_file():
-            line = (ROOT / "mkdocs.yml").read_text("utf-8").split(path)[0].count("\n") + 1
-            raise GuideError(
-                "mkdocs.yml", line, f"`{path}` does not exist in docs/", "write it or take it off the list"
-            )
+            cause, cure = f"`{path}` does not exist in docs/", "write it or take it off the list"
+            raise GuideError("mkdocs.yml", line_of("mkdocs.yml", path), cause, cure)
         text = file.read_text("utf-8")
         texts.append(squeeze(text) if path.endswith(".css") else f"{strip(text)}\n;")
     return "\n".join(texts)

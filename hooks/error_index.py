@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
-from hooks.errors import GuideError
+from hooks.errors import GuideError, line_of
 from hooks.markup import card, tag
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def fill(content: str, pages: Sequence[tuple[str, str, Used]], file: str, render
         if section and not any(used.errors for _, _, used in chosen):
             cause = f"no page of a section '{section}' shows an error, so `{mark[0]}` would list nothing"
             known = sorted({url.partition("/")[0] for url, _, used in pages if used.errors and "/" in url})
-            raise GuideError(file, 0, cause, f"name one that does: {', '.join(known)}")
+            raise GuideError(file, line_of(file, mark[0]), cause, f"name one that does: {', '.join(known)}")
         return index(chosen, {url: cures(rendered[url], url) for url, _, _ in chosen} if section else {})
 
     return MARK.sub(listed, content)

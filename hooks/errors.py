@@ -9,6 +9,16 @@ from mkdocs.exceptions import PluginError
 ROOT = Path(__file__).resolve().parents[1]
 
 
+def line_of(file: str | Path, text: str) -> int:
+    """Return the line at which a file of the project first holds a text; 0 where it does not."""
+    try:
+        source = (ROOT / file).read_text("utf-8")
+    except OSError:
+        return 0
+    at = source.find(text)
+    return source.count("\n", 0, at) + 1 if at >= 0 else 0
+
+
 class GuideError(PluginError):
     """A mistake in a page, a program or a record. MkDocs stops the build and prints the message, also with `-q`.
 

@@ -80,7 +80,8 @@ def _render(page: Page, file: str, root: Path, config: MkDocsConfig, files: File
             "used": asdict(used.PAGES[file]),
         }
 
-    inputs = [*_inputs(root / file, page.file.content_string, root), page.markdown or ""]
+    addresses = f"directory URLs: {config.use_directory_urls}"  # `--no-directory-urls` writes other links
+    inputs = [*_inputs(root / file, page.file.content_string, root), page.markdown or "", addresses]
     try:
         known = remember("pages", inputs, make)
     except _WarnedError:
@@ -126,7 +127,8 @@ def _files() -> frozenset[str]:
 @lru_cache(maxsize=1)
 def _whole(root: Path) -> str:
     """Return the digest of what every page depends on."""
-    names = [path.relative_to(root).as_posix() for path in (root / "docs").rglob("*")]
+    paths = [path for path in (root / "docs").rglob("*") if not programs.passing(path.name)]
+    names = [path.relative_to(root).as_posix() for path in paths]
     # The packages of a lock are those for this machine; a preview goes on without records.
     here = f"{sys.platform} {platform.machine()} {sys.version} {reference.preview()}"
     listed = [*digests(shared(root), root), *sorted(names), *sorted(_files()), here]

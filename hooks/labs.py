@@ -24,7 +24,7 @@ import jupytext
 import nbformat
 from bs4 import BeautifulSoup, Tag
 
-from hooks import records
+from hooks import atomic, devices, records
 from hooks.cache import remember
 from hooks.errors import ROOT, GuideError
 
@@ -51,8 +51,12 @@ def scripts(root: Path = ROOT) -> list[Path]:
     return sorted((root / FOLDER).glob("*.py"))
 
 
-def run(script: Path) -> nbformat.NotebookNode:
+def run(script: Path, device: str = "cpu") -> nbformat.NotebookNode:
     """Execute a lab in a kernel of its own and return the notebook with what it printed.
+
+    Args:
+        script: the lab.
+        device: the kind of device, `cpu`, `gpu` or `tpu`.
 
     Raises:
         nbclient.exceptions.CellExecutionError: a cell failed.
@@ -65,7 +69,7 @@ def run(script: Path) -> nbformat.NotebookNode:
     # TensorFlow leaves the bytecode of what it generates in the folder for temporary files.
     with TemporaryDirectory(prefix="guide-lab-") as folder:
         # Where the notebook is read nobody sees the kernel's log, so its start-up lines only get in the way.
-        env = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "TMPDIR": folder}
+        env = {**os.environ, **devices.TABLE[device].env, "TF_CPP_MIN_LOG_LEVEL": "3", "TMPDIR": folder}
         client.execute(env=env, cwd=str(script.parent))
     for cell in notebook.cells:
         if cell.cell_type == "code":
@@ -81,9 +85,12 @@ def record(script: Path, *, device: str, hardware: str) -> Path:
         script: the lab.
         device: the kind of device, `cpu`, `gpu` or `tpu`.
         hardware: what it ran on, in words.
+
+    Raises:
+        OSError: the record cannot be written; what was there stays.
     """
     start = time.perf_counter()
-    notebook = run(script)
+    notebook = run(script, device)
     notebook.metadata["guide"] = {
         "sha256": _sha256(script),
         "device": device,
@@ -95,7 +102,7 @@ def record(script: Path, *, device: str, hardware: str) -> Path:
     notebook.metadata["kernelspec"] = {"display_name": "Python 3", "language": "python", "name": "python3"}
     notebook.metadata["language_info"] = {"name": "python"}
     target = script.with_suffix(".ipynb")
-    target.write_text(nbformat.writes(notebook) + "\n", "utf8")
+    atomic.write(target, nbformat.writes(notebook) + "\n")
     return target
 
 

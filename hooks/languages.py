@@ -49,8 +49,7 @@ DOCKERFILE = frozenset(
 )
 # Packages whose generated modules (`*_pb2.py`) define the messages that a `textproto` block may name.
 MESSAGES = ("tensorflow_serving", "tritonclient")
-# What a copy of the project leaves out: all of it is made by the commands, not written.
-NOT_COPIED = shutil.ignore_patterns(".venv*", ".git", ".cache", "site", "node_modules", "__pycache__", ".*_cache")
+_NOT_COPIED = shutil.ignore_patterns(".venv*", ".git", ".cache", "node_modules", "__pycache__", ".*_cache")
 
 
 class CheckError(Exception):
@@ -64,6 +63,15 @@ class Language:
     how: str
     check: Callable[[Block, Path], None]
     runs: bool = False
+
+
+def not_copied(folder: str | Path, names: list[str]) -> set[str]:
+    """Return what a copy of the project leaves out of a folder, for `shutil.copytree`: the history and what is made.
+
+    The built site lies beside mkdocs.yml; `tests/site` is written.
+    """
+    made = {"site"} if "mkdocs.yml" in names else set()
+    return {*_NOT_COPIED(str(folder), names), *made.intersection(names)}
 
 
 def check(block: Block, *, root: Path = errors.ROOT) -> None:
@@ -95,7 +103,7 @@ def _shell(block: Block, root: Path) -> None:
         return
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "project"
-        shutil.copytree(root, copy, ignore=NOT_COPIED, symlinks=True)
+        shutil.copytree(root, copy, ignore=not_copied, symlinks=True)
         _call(["bash", "-euo", "pipefail", "-c", block.code], cwd=copy)
 
 

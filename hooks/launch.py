@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 START = 180.0
-# What could change a result and is not the program's own choice.
+# What could change a result and is not the program's own choice; which GPU to use is the user's, as when devices are
+# looked for.
 FOREIGN_ENV = ("TF_", "KERAS_", "XLA_", "OMP_", "CUDA_")
+KEPT_ENV = {"CUDA_VISIBLE_DEVICES"}
 FIXED_ENV = {
     "COLUMNS": "80",
     "LANG": "C.UTF-8",
@@ -62,7 +64,8 @@ class Launcher:
         Args:
             end: its end of a socket pair.
             device: the device that the job is for.
-            env: variables that must be set before TensorFlow is imported; with any, the interpreter is a fresh one.
+            env: variables that must be set before TensorFlow is imported; with any, the interpreter is a fresh one, as
+                on any device but the CPU: the server's TensorFlow is one that sees no GPU.
 
         Returns:
             The fresh interpreter, None where the server forked.
@@ -73,7 +76,7 @@ class Launcher:
         with self._lock:
             if self._closed:
                 raise RuntimeError("the runner was closed")
-            if env or not self.preload:
+            if env or not self.preload or device != "cpu":
                 settings = {**self._env(), **TABLE[device].env, **env}
                 return self._python("alone", end, [], settings)
             socket.send_fds(self._started(), [b"."], [end.fileno()])
@@ -109,7 +112,10 @@ class Launcher:
             self._server = self._python("main", theirs, [" ".join(self.preload), str(self._base())], env)
         self._control = ours
         ours.settimeout(START)
-        answer = next(lines(ours), {"error": "it ended"})
+        try:
+            answer = next(lines(ours), {"error": "it ended"})
+        except TimeoutError:
+            answer = {"error": f"it still ran after {START:g} s"}
         ours.settimeout(None)
         if "error" in answer:
             ours.close()
@@ -145,7 +151,7 @@ class Launcher:
         return self._folder
 
     def _env(self) -> dict[str, str]:
-        kept = {key: value for key, value in os.environ.items() if not key.startswith(FOREIGN_ENV)}
+        kept = {key: value for key, value in os.environ.items() if key in KEPT_ENV or not key.startswith(FOREIGN_ENV)}
         return {**kept, **FIXED_ENV, "KERAS_HOME": str(self._base() / "keras")}
 
 

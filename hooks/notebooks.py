@@ -15,7 +15,7 @@ from hooks import programs
 from hooks.blocks import uses_tensorflow
 from hooks.cache import remember
 from hooks.fences import after_front_matter
-from hooks.prose import to_jupyter
+from hooks.prose import to_jupyter, with_values
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -67,7 +67,9 @@ def notebook(*, source: str, blocks: list[Block], title: str, site: str, folder:
         url: its address under the site's root.
     """
     names = sorted({block.program for block in blocks if block.program and block.language == "python"})
-    inputs = [source, title, site, folder, url, repr(blocks), *(programs.load(name).sha256 for name in names)]
+    # The source with its values too: a record changes without the page.
+    inputs = [source, with_values(source), title, site, folder, url, repr(blocks)]
+    inputs += [programs.load(name).sha256 for name in names]
     return str(remember("notebooks", inputs, lambda: _make(source, blocks, title, f"{site}{folder}", site + url)))
 
 

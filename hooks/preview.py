@@ -9,6 +9,7 @@ title, which stands in the menus of all, builds the whole site; search is as new
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import RLock
@@ -58,7 +59,7 @@ _last: Built | None = None
 
 def keep(built: Built) -> None:
     """Keep a build that has come to its end."""
-    global _last  # noqa: PLW0603 - MkDocs loads the modules of its hooks anew for each build, but not this one
+    global _last  # noqa: PLW0603 - the events that lead here and the preview's own edits share nothing else
     _last = built
 
 
@@ -167,11 +168,13 @@ class Preview:
         """Return when each source was last written."""
         found = {}
         for top in self.watched:
+            files = [top] if top.is_file() else []
             for folder, folders, names in os.walk(top):
                 folders[:] = [name for name in folders if name not in IGNORED]
-                found.update({Path(folder, name): Path(folder, name).stat().st_mtime_ns for name in names})
-            if top.is_file():
-                found[top] = top.stat().st_mtime_ns
+                files += [Path(folder, name) for name in names if not programs.passing(name)]
+            for path in files:
+                with suppress(FileNotFoundError):  # gone since it was listed
+                    found[path] = path.stat().st_mtime_ns
         return found
 
 

@@ -55,10 +55,6 @@ class Program:
         """Return the files beside it that it needs to run."""
         return [self.file.with_name(name) for name in self.options.files]
 
-    def section_at(self, line: int) -> str:
-        """Return the name of the section that holds `line`, or `""` outside all sections."""
-        return next((s.name for s in self.sections.values() if s.first <= line <= s.last), "")
-
 
 def load(path: str, *, root: Path | None = None) -> Program:
     """Read and check one program.
@@ -118,8 +114,13 @@ def files(*, root: Path | None = None) -> list[str]:
     found = []
     for folder, folders, names in os.walk(root):
         folders[:] = [name for name in folders if not name.startswith((".", "__pycache__", "node_modules"))]
-        found += [Path(folder, name).relative_to(root).as_posix() for name in names if not name.startswith(".")]
+        found += [Path(folder, name).relative_to(root).as_posix() for name in names if not passing(name)]
     return sorted(found)
+
+
+def passing(name: str) -> bool:
+    """Tell whether a file of this name is no source: what an editor keeps beside one while it is open, or after."""
+    return name.startswith(".") or name.endswith("~")
 
 
 def _check_beside(program: Program) -> None:

@@ -38,19 +38,30 @@ def to_jupyter(text: str, *, base: str, page: str) -> str:
     """
     text = "\n".join(_flatten(COMMENT.sub("", text).split("\n"), page))
     text = ABBREVIATION.sub("", text)
-    text = re.sub(value.PATTERN, _value, text)
+    text = with_values(text)
     text = ATTRIBUTES.sub("", text)
     text = re.sub(r"(?m)^\s*</?div[^>]*>\s*$", "", text)
     for pattern in (LINK, DEFINITION):
-        text = pattern.sub(lambda found: found[1] + absolute(found["target"], base), text)
+        text = pattern.sub(lambda found: found[1] + absolute(found["target"], base, page), text)
     return re.sub(r"\n{3,}", "\n\n", text).strip()
 
 
-def absolute(target: str, base: str) -> str:
-    """Return the address on the site of a link as a page writes it."""
+def with_values(text: str) -> str:
+    """Return `text` with every pair of braces replaced by what the record holds now."""
+    return re.sub(value.PATTERN, _value, text)
+
+
+def absolute(target: str, base: str, page: str) -> str:
+    """Return the address on the site of a link as a page writes it.
+
+    Args:
+        target: the link.
+        base: the address of the folder that the page's source links from.
+        page: the address of the page, to which a bare anchor leads.
+    """
     parts = urlsplit(target)
     if parts.scheme or target.startswith("#"):
-        return target if parts.scheme else base + target
+        return target if parts.scheme else page + target
     path = re.sub(r"(^|/)index\.md$", r"\1", parts.path)
     path = re.sub(r"\.(md|ipynb)$", "/", path)
     return urljoin(base, path) + (f"#{parts.fragment}" if parts.fragment else "")

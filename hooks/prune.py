@@ -20,6 +20,7 @@ from tinycss2.ast import (  # type: ignore[import-untyped]
     SquareBracketsBlock,
 )
 
+from hooks import loud
 from hooks.cache import remember
 
 if TYPE_CHECKING:
@@ -46,7 +47,6 @@ _TABLE = re.compile(r"""<table class="([^"]+)"|"table",\s*\{\s*class(?:Name)?:\s
 _NESTED = {"media", "supports"}
 # Attributes that scripts do not set: their values are looked up in the pages alone.
 _FIXED = {"dir", "type"}
-_command = ""
 
 
 def words(texts: Iterable[str]) -> set[str]:
@@ -186,12 +186,6 @@ def prune(css: str, used: Used, others: list[str], *, named: bool) -> str:
     return without(parsed(css), unused) if unused else css
 
 
-def on_startup(command: str, dirty: bool) -> None:
-    """Remember whether this is a build: a preview shows pages that come and go."""
-    global _command  # noqa: PLW0603 - MkDocs' hooks are functions
-    _command = command
-
-
 def _pruned(sheets: dict[Path, str], pages: list[str], scripts: list[str]) -> dict[Path, str]:
     """Return the style sheets without what these pages and scripts cannot use."""
 
@@ -212,8 +206,11 @@ def _pruned(sheets: dict[Path, str], pages: list[str], scripts: list[str]) -> di
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """Rewrite the style sheets in the built site, each under a new name: no cache holds another version of it."""
-    if _command == "serve":
+    """Rewrite the style sheets in the built site, each under a new name: no cache holds another version of it.
+
+    A preview keeps them whole: it shows pages that come and go.
+    """
+    if loud.serving():
         return
     site = Path(config.site_dir)
     pages = {file: file.read_text("utf-8") for file in sorted(site.rglob("*.html"))}

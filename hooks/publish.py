@@ -10,7 +10,7 @@ from urllib.parse import quote
 from mkdocs.utils import get_relative_url
 
 from hooks import markup, programs, records
-from hooks.errors import GuideError
+from hooks.errors import GuideError, line_of
 from hooks.lean import lean
 
 if TYPE_CHECKING:
@@ -66,7 +66,9 @@ def links(html: str, *, url: str, file: str, repository: Mapping[str, str], card
         else:
             if path not in cards:
                 cause = f"this page refers to {path}, but no page shows that program as a card"
-                raise GuideError(file, 0, cause, f"add `/// program | {path}` to the page that explains it")
+                raise GuideError(
+                    file, line_of(file, path), cause, f"add `/// program | {path}` to the page that explains it"
+                )
             target = f"{get_relative_url(cards[path], url)}#{markup.anchor('program', path)}"
         return f'{match["attribute"]}="{htmllib.escape(target)}"'
 

@@ -108,7 +108,7 @@ def record_lab(script: Path, device: str, *, check: bool = False, out: TextIO | 
     path, start = script.relative_to(ROOT).as_posix(), time.perf_counter()
     try:
         if check:
-            labs.run(script)
+            labs.run(script, device)
         else:
             labs.record(script, device=device, hardware=devices.hardware(device))
         done = Outcome(path, "unchanged" if check else "written", time.perf_counter() - start)

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 
 from mkdocs.utils import get_relative_url
 
-from hooks.errors import GuideError
+from hooks.errors import GuideError, line_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+CONFIG = "mkdocs.yml"
 ADDRESS = re.compile(r"(?:[\w.-]+/)*(?:#[\w.-]+)?")
 
 
@@ -44,7 +45,7 @@ def check(redirects: Mapping[str, str], pages: set[str]) -> None:
         elif not anchor and page in pages:
             cause, cure = f"the redirect of {old} hides a page of that address", "remove it"
         if cause:
-            raise GuideError("mkdocs.yml", 0, cause, cure)
+            raise GuideError(CONFIG, _line(old), cause, cure)
 
 
 def anchors(content: str, url: str, redirects: Mapping[str, str]) -> str:
@@ -61,7 +62,7 @@ def anchors(content: str, url: str, redirects: Mapping[str, str]) -> str:
         found = re.search(rf'<\w+[^>]*\sid="{re.escape(name)}"', content)
         if not found:
             cause = f"the redirect of {old} leads to the anchor {name!r}, which is not there"
-            raise GuideError("mkdocs.yml", 0, cause, "name an anchor of today")
+            raise GuideError(CONFIG, _line(old), cause, "name an anchor of today")
         content = f'{content[: found.start()]}<span id="{anchor}"></span>{content[found.start() :]}'
     return content
 
@@ -78,6 +79,11 @@ def stubs(redirects: Mapping[str, str], site: str) -> dict[str, str]:
         for old, new in redirects.items()
         if "#" not in old
     }
+
+
+def _line(old: str) -> int:
+    """Return the line of an entry of the table; that of the table where it is written in a way of its own."""
+    return line_of(CONFIG, f" {old}: ") or line_of(CONFIG, f"{old}: ") or line_of(CONFIG, " redirects:")
 
 
 def _stub(relative: str, address: str) -> str:

@@ -3,7 +3,8 @@
 Three processes stand behind each run:
 
 * the server, which has TensorFlow imported but has never run an operation (a process forked after that hangs), and
-  forks for each job. A job that needs its own environment gets a fresh interpreter instead;
+  forks for each job. A job that needs its own environment or another device than the CPU gets a fresh interpreter
+  instead;
 * the supervisor, one for each job: it holds the time limit, adopts what the program leaves behind
   (`PR_SET_CHILD_SUBREAPER`, so that even a process with a session of its own is found) and kills it;
 * the program itself (`child.py`), in a session and a temporary folder of its own.

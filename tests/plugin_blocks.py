@@ -227,7 +227,7 @@ class LabItem(pytest.Item):
             self._run()
 
     def _run(self) -> None:
-        labs.run(self.path)
+        labs.run(self.path, device_of(self.config))
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Say where it is."""

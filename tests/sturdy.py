@@ -32,7 +32,10 @@ if TYPE_CHECKING:
 
     import pytest
 
-SECONDS = 3600
+# A loaded run takes about an hour.
+SECONDS = 6600
+# It ends with the process that started it, also where that was killed.
+LOOP = "import os; parent = os.getppid()\nwhile os.getppid() == parent: pass"
 MARK = "GUIDE_STURDY"
 SEED = "GUIDE_SHUFFLE"
 
@@ -46,7 +49,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def load(wanted: bool) -> Iterator[None]:
     """Keep every core busy inside the `with` block."""
     count = devices.cores() if wanted else 0
-    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    loops = [subprocess.Popen([sys.executable, "-c", LOOP]) for _ in range(count)]
     try:
         yield
     finally:
@@ -125,6 +128,7 @@ def main() -> int:
     parser.add_argument("--load", action="store_true", help="keep every core busy with a loop beside the tests")
     parser.add_argument("--seed", type=int, default=0, help="of the orders (default: 0)")
     options, arguments = parser.parse_known_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # what was started is ended on the way out
     failures: Counter[str] = Counter()
     leftovers: list[str] = []
     with load(options.load):

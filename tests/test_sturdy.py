@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
 from typing import TYPE_CHECKING
 
 import psutil
+import pytest
 
+from hooks.errors import ROOT
 from tests import sturdy
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
 BAD = """
 import subprocess, sys, tempfile
@@ -53,6 +59,41 @@ def test_a_good_run_leaves_nothing(tmp_path: Path) -> None:
 
 def test_the_load_ends_with_its_block() -> None:
     with sturdy.load(True):
-        loops = [one for one in psutil.Process().children() if one.cmdline()[-1] == "while True: pass"]
+        loops = [one for one in psutil.Process().children() if one.cmdline()[-1] == sturdy.LOOP]
         assert loops
     assert not any(loop.is_running() for loop in loops)
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL], ids=lambda one: one.name)
+def test_nothing_outlives_a_run_that_is_killed(how: signal.Signals, tmp_path: Path) -> None:
+    """A polite kill ends the tests, which end what they started; after a rude one at least the load goes."""
+    there, temporary = tmp_path / "there", tmp_path / "tmp"
+    temporary.mkdir()
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    body = f"import time\n\ndef test_it():\n    open({str(there)!r}, 'w').close()\n    time.sleep(60)\n"
+    (tmp_path / "test_it.py").write_text(body)
+    command = [sys.executable, "-m", "tests.sturdy", "--runs", "1", "--load", "-c", str(tmp_path / "pytest.ini")]
+    command += ["-p", "no:cacheprovider", str(tmp_path)]
+    env = {**os.environ, "TMPDIR": str(temporary)}
+    started = subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    family: list[psutil.Process] = []
+    try:
+        until = time.monotonic() + 60
+        while not there.exists():
+            assert started.poll() is None
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        family = psutil.Process(started.pid).children(recursive=True)
+        loops = [one for one in family if one.cmdline()[-1] == sturdy.LOOP]
+        assert loops
+        started.send_signal(how)
+        started.wait(timeout=60)
+        watched = family if how == signal.SIGTERM else loops
+        assert psutil.wait_procs(watched, timeout=20)[1] == []
+        assert how == signal.SIGKILL or list(temporary.iterdir()) == []
+    finally:
+        started.kill()
+        for one in family:
+            with contextlib.suppress(psutil.Error):
+                one.kill()
+        started.wait(timeout=10)

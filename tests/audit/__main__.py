@@ -10,7 +10,7 @@ from hooks.errors import ROOT
 from tests.audit import dependencies, licences
 
 POLICY = Path(__file__).with_name("policy.toml")
-NPM = ("snippets/deployment", "tests/workflows")
+NPM = ("snippets/deployment", "tests/lighthouse", "tests/workflows")
 
 
 def main() -> int:

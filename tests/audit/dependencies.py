@@ -8,6 +8,8 @@ import tomllib
 from importlib.metadata import packages_distributions
 from typing import TYPE_CHECKING
 
+from mkdocs.utils.yaml import yaml_load
+
 from tests.audit.licences import normal
 
 if TYPE_CHECKING:
@@ -15,8 +17,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FOLDERS = (".ci", "hooks", "tests", "snippets", "docs/labs")
-# What mkdocs.yml names: everything it imports must be there where only the site's packages are.
-SITE = ("site", "lean", "prune", "bundle", "extension")
 # Groups of commands: their packages are called, not imported.
 COMMANDS = ("bench", "check", "successors", "uv")
 
@@ -47,9 +47,20 @@ def declared(pyproject: Path) -> dict[str, list[str]]:
     return {group: [_name(one) for one in entries if isinstance(one, str)] for group, entries in groups.items()}
 
 
+def named(root: Path) -> list[Path]:
+    """Return the modules of the project that mkdocs.yml names, as hooks and as Markdown extensions."""
+    with (root / "mkdocs.yml").open("rb") as file:
+        config = yaml_load(file)
+    extensions = [name for name in config.get("markdown_extensions", []) if str(name).startswith("hooks.")]
+    return [root / name for name in [*config["hooks"], *(f"{name.replace('.', '/')}.py" for name in extensions)]]
+
+
 def site_files(root: Path) -> set[Path]:
-    """Return the modules of `hooks/` that a build of the site may load, found by following imports."""
-    waiting, found = [root / "hooks" / f"{name}.py" for name in SITE], set()
+    """Return the modules of `hooks/` that a build of the site may load, found by following imports.
+
+    Everything they import must be there where only the site's packages are.
+    """
+    waiting, found = named(root), set()
     while waiting:
         file = waiting.pop()
         if file not in found and file.is_file():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from pathlib import Path
 
@@ -85,6 +86,7 @@ def test_every_npm_package_has_an_allowed_licence(folder: str) -> None:
 def project(tmp_path: Path) -> Path:
     """A project whose site needs Jinja and whose tests need pytest."""
     (tmp_path / "hooks").mkdir()
+    (tmp_path / "mkdocs.yml").write_text("site_url: !ENV [X, y]\nhooks: [hooks/site.py]\n")
     (tmp_path / "tests").mkdir()
     (tmp_path / "hooks" / "site.py").write_text("import jinja2\nfrom hooks import other\n")
     (tmp_path / "hooks" / "other.py").write_text("def f():\n    import pytest\n")
@@ -117,6 +119,14 @@ def test_what_the_site_imports_at_once_must_be_the_sites(project: Path) -> None:
     (project / "hooks" / "other.py").write_text("import pytest\n")
     [found] = dependencies.problems(project, {})
     assert found == "hooks/other.py:1: imports pytest (pytest), which `dependencies` lacks"
+
+
+def test_every_module_that_mkdocs_yml_names_is_the_sites() -> None:
+    names = {file.relative_to(ROOT).as_posix() for file in dependencies.site_files(ROOT)}
+    config = (ROOT / "mkdocs.yml").read_text("utf8")
+    hooks = re.findall(r"hooks/\w+\.py", re.findall(r"(?m)^hooks: .*$", config)[0])
+    assert len(hooks) > 5
+    assert {*hooks, "hooks/extension.py"} <= names
 
 
 def test_an_unused_dependency_is_named_unless_a_reason_is_given(project: Path) -> None:

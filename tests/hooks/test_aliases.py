@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -38,3 +40,33 @@ def test_they_go_to_the_entry_of_the_page_alone() -> None:
     index = json.dumps({"config": {}, "docs": [{"location": "a/"}, {"location": "a/#part"}, {"location": "b/"}]})
     docs = json.loads(aliases.add(index, {"a/": ["MWMS"]}))["docs"]
     assert docs == [{"location": "a/", "aliases": ["MWMS"]}, {"location": "a/#part"}, {"location": "b/"}]
+
+
+def write(name: str, *names: str) -> None:
+    """Have a build or a preview read a page with these aliases."""
+    file = SimpleNamespace(abs_src_path=f"/project/docs/{name}.md", content_string=f"aliases: {names}")
+    page: Any = SimpleNamespace(url=f"{name}/", file=file, meta={"search": {"aliases": [*names]}} if names else {})
+    config: Any = SimpleNamespace(config_file_path="/project/mkdocs.yml")
+    aliases.on_page_markdown("", page=page, config=config)
+
+
+@pytest.fixture
+def nothing_read() -> Any:
+    aliases.on_pre_build(config=None)  # type: ignore[arg-type]
+    yield
+    aliases.on_pre_build(config=None)  # type: ignore[arg-type]
+
+
+@pytest.mark.usefixtures("nothing_read")
+@pytest.mark.parametrize("edits", [[("a", []), ("b", ["MWMS"])], [("b", ["MWMS"]), ("a", [])]])
+def test_an_alias_may_move_to_another_page_in_a_preview(edits: list[tuple[str, list[str]]]) -> None:
+    write("a", "MWMS", "multi worker")
+    write("b")
+    aliases.on_env(env=None)  # type: ignore[arg-type]
+    for name, names in edits:
+        write(name, *names)
+    aliases.on_env(env=None)  # type: ignore[arg-type]
+    assert aliases._found == {"b/": ["MWMS"]}
+    write("a", "mwms")
+    with pytest.raises(GuideError, match=r"docs/a.md:1: the alias 'mwms' .* also belongs to docs/b.md"):
+        aliases.on_env(env=None)  # type: ignore[arg-type]

@@ -1,8 +1,10 @@
 """The index of errors: every error once, in order, escaped, with its links."""
 
+from pathlib import Path
+
 import pytest
 
-from hooks import error_index
+from hooks import error_index, errors
 from hooks.errors import GuideError
 from hooks.used import Use, Used
 
@@ -71,6 +73,14 @@ def test_the_errors_of_a_section_come_with_their_cures() -> None:
     # From the page that lists them, links that were relative lead astray.
     for href in ("/__root__/heads/d/?a=1&amp;b=2#e", "/__root__/heads/a/#f", "https://x.org/", "/__source__/p.py"):
         assert f'href="{href}"' in html
+
+
+def test_a_wrong_mark_is_named_with_its_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(errors, "ROOT", tmp_path)
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a.md").write_text("# A\n\n<!-- guide:errors heads -->\n\n<!-- guide:errors hands -->\n")
+    with pytest.raises(GuideError, match=r"^docs/a\.md:5: no page of a section 'hands'"):
+        fill("<!-- guide:errors hands -->")
 
 
 @pytest.mark.parametrize("section", ["pipelines", "hands"])

@@ -115,10 +115,11 @@ def page(project: Path) -> Rendered:
     return rendered_by_build(Rendered(project), project)
 
 
-def rendered_by_build(page: Rendered, project: Path) -> Rendered:
+def rendered_by_build(page: Rendered, project: Path, *, directory_urls: bool = True) -> Rendered:
     """Render a page as MkDocs does once the hooks have seen its source."""
     kept.attach(page, PAGE, project)  # type: ignore[arg-type]
-    page.render({}, SimpleNamespace(get_file_from_path=Linked))
+    config = SimpleNamespace(use_directory_urls=directory_urls)
+    page.render(config, SimpleNamespace(get_file_from_path=Linked))
     return page
 
 
@@ -157,6 +158,14 @@ def test_what_a_build_makes_of_the_source_counts(project: Path) -> None:
     assert rendered_by_build(other, project).content == f"{first.content} more"
 
 
+def test_the_kind_of_addresses_counts(project: Path) -> None:
+    """Links to other pages depend on it."""
+    for directory_urls, made in ((True, 1), (False, 2), (True, 2)):
+        used.PAGES.clear()
+        rendered_by_build(Rendered(project), project, directory_urls=directory_urls)
+        assert Rendered.made == made
+
+
 @pytest.mark.parametrize(("name", "depends"), FILES.items())
 def test_a_change_renders_what_depends_on_it(
     name: str, depends: bool, rendered: Callable[[], int], project: Path
@@ -171,6 +180,16 @@ def test_a_new_page_renders_those_that_may_link_to_it(rendered: Callable[[], int
     rendered()
     (project / "docs" / "new.md").write_text("# New", "utf8")
     assert rendered() == 2
+
+
+@pytest.mark.parametrize("name", [".page.md.swp", ".#page.md", "page.md~"])
+def test_what_an_editor_keeps_beside_a_page_renders_nothing(
+    name: str, rendered: Callable[[], int], project: Path
+) -> None:
+    rendered()
+    for folder in ("docs", "snippets/strategies"):
+        (project / folder / name).symlink_to("user@host.123")
+    assert rendered() == 1
 
 
 def test_a_preview_which_shows_pages_without_records_keeps_its_own(

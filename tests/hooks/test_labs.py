@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import nbformat
 import pytest
 from mkdocs_jupyter import convert
 from nbclient.exceptions import CellExecutionError
 
-from hooks import labs
+from hooks import devices, labs
+from hooks import record as commands
 from hooks.errors import ROOT, GuideError
+from tests.plugin_blocks import LabItem
 
 SCRIPT = """\
 # %% [markdown]
@@ -143,6 +148,41 @@ def test_a_failing_cell_fails(tmp_path: Path) -> None:
     script.write_text("# %%\nprint(1 / 0)\n", "utf8")
     with pytest.raises(CellExecutionError, match="ZeroDivisionError"):
         labs.run(script)
+
+
+def test_a_lab_runs_on_its_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(devices.TABLE, "gpu", devices.Device("gpu", "GPU", env={"WHERE": "fake"}))
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3")
+    script = tmp_path / "where.py"
+    script.write_text("# %%\nimport os\nprint(os.environ.get('WHERE'), os.environ['CUDA_VISIBLE_DEVICES'])\n", "utf8")
+    config = SimpleNamespace(getoption=lambda name: "gpu")
+    monkeypatch.setattr(labs, "PACKAGES", ())
+    for device, said in (("cpu", "None -1"), ("gpu", "fake 3")):
+        record = labs.record(script, device=device, hardware="any")
+        assert nbformat.read(record, as_version=4).cells[0].outputs[0].text.strip() == said
+    asked = []
+    monkeypatch.setattr(labs, "run", lambda script, device: asked.append(device))
+    LabItem._run(SimpleNamespace(path=script, config=config))  # type: ignore[arg-type]
+    monkeypatch.setattr(commands, "ROOT", tmp_path)
+    commands.record_lab(script, "tpu", check=True)
+    assert asked == ["gpu", "tpu"]
+
+
+def test_a_record_that_cannot_be_written_stays_as_it_was(lab: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    record = lab.with_suffix(".ipynb")
+    old = record.read_text("utf8")
+    monkeypatch.setattr(labs, "run", lambda script, device: nbformat.v4.new_notebook())
+
+    def full(self: Path, *_: object, **__: object) -> None:
+        with self.open("w") as file:
+            file.write("{")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(OSError, match="No space left"):
+        labs.record(lab, device="cpu", hardware="any")
+    assert record.read_text("utf8") == old
+    assert sorted(file.name for file in lab.parent.iterdir()) == [record.name, lab.name]
 
 
 def test_what_a_lab_leaves_in_the_folder_for_temporary_files_goes(tmp_path: Path) -> None:

@@ -125,3 +125,11 @@ def test_protobuf_text_is_read_as_its_message(tmp_path: Path) -> None:
         languages.check(block("textproto", "", message="tensorflow.serving.Nothing"), root=tmp_path)
     with pytest.raises(languages.CheckError, match="name its message"):
         languages.check(block("textproto", "a: 1"), root=tmp_path)
+
+
+def test_a_command_runs_in_a_copy_of_what_is_written(tmp_path: Path) -> None:
+    for name in ("mkdocs.yml", "site/index.html", "tests/site/test_it.py", ".venv/bin/python", ".git/HEAD"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    check = 'test "$(find . -type f | sort | xargs)" = "./mkdocs.yml ./tests/site/test_it.py"\n'
+    languages.check(block("bash", check), root=tmp_path)

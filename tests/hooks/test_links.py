@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from hooks import errors as guide_errors
 from hooks import links, loud, publish
 from hooks.errors import GuideError
 
@@ -109,6 +110,13 @@ def test_placeholders_become_links() -> None:
     assert 'href="../other/#program-s-a"' in made
     with pytest.raises(GuideError, match="no page shows that program"):
         publish.links(html, url="s/page/", file="docs/s/page.md", repository=REPOSITORY, cards={})
+
+
+def test_a_program_without_a_card_is_named_with_its_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guide_errors, "ROOT", tmp_path)
+    (tmp_path / "page.md").write_text("# A\n\nIt took {{ s/a.py:b }} s.\n")
+    with pytest.raises(GuideError, match=r"^page\.md:3: this page refers to s/a\.py"):
+        publish.links('<a href="/__program__/s/a.py">p</a>', url="", file="page.md", repository=REPOSITORY, cards={})
 
 
 def test_the_reason_stands_under_its_block() -> None:

@@ -333,17 +333,35 @@ def test_another_environment_is_refused(program: Program, capsys: pytest.Capture
 
 def make(*arguments: str) -> subprocess.CompletedProcess[str]:
     env = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
-    command = ["make", "--dry-run", *arguments]
+    command = ["make", *arguments]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, env=env, check=False)
+
+
+FAILS = """\
+for name; do last=$file; file=$name; [ "$last" = --output-file ] && echo cut > "$name"; done
+[ "$1" = export ]
+"""
+
+
+def test_a_lock_that_cannot_be_made_again_stays_as_it_was(tmp_path: Path) -> None:
+    folder = tmp_path / "locks" / "next"
+    folder.mkdir(parents=True)
+    (folder / "requirements.in").write_text("tf-nightly\n")
+    (folder / "requirements.txt").write_text("old\n")
+    (tmp_path / "uv").write_text(FAILS)
+    done = make("-f", str(ROOT / "Makefile"), "-C", str(tmp_path), "lock", "LOCK=next", "UV=sh uv")
+    assert done.returncode
+    assert (folder / "requirements.txt.part").read_text() == "cut\n", "it came to the second command"
+    assert (folder / "requirements.txt").read_text() == "old\n"
 
 
 def test_make_refuses_an_unknown_lock() -> None:
     for word in ("nosuch", "previous next", "../locks/next"):
-        done = make("test", f"LOCK={word}")
+        done = make("--dry-run", "test", f"LOCK={word}")
         assert done.returncode == 2
         assert f"LOCK={word}: locks/ has next previous. To add one, write locks/{word}/requirements.in" in done.stderr
-    assert "pytest" in make("test", "LOCK=").stdout
-    done = make("test", "LOCK=next", "ARGS=strategies")
+    assert "pytest" in make("--dry-run", "test", "LOCK=").stdout
+    done = make("--dry-run", "test", "LOCK=next", "ARGS=strategies")
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == (
         ".venv-next/bin/python -m hooks.record --device=cpu --lock=next --check strategies"

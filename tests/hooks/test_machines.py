@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
-from hooks import feed, redirects, structured
+from hooks import errors, feed, redirects, structured
 from hooks.errors import GuideError
 from hooks.records import Record
 from hooks.used import Question
@@ -99,6 +100,17 @@ def test_a_good_table(table: dict[str, str]) -> None:
 def test_a_wrong_table(table: dict[str, str], says: str) -> None:
     with pytest.raises(GuideError, match=says):
         redirects.check(table, PAGES)
+
+
+def test_a_wrong_entry_is_named_with_its_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(errors, "ROOT", tmp_path)
+    text = "extra:\n  redirects:\n    b/old/: a/\n    old/: b/\n    a/#old: a/#new\n    'x y': a/\n"
+    (tmp_path / "mkdocs.yml").write_text(text)
+    for old, new, line in (("old/", "b/", 4), ("x y", "a/", 2)):
+        with pytest.raises(GuideError, match=rf"^mkdocs\.yml:{line}: "):
+            redirects.check({old: new}, PAGES)
+    with pytest.raises(GuideError, match=r"^mkdocs\.yml:5: "):
+        redirects.anchors("<p></p>", "a/", {"a/#old": "a/#new"})
 
 
 def test_a_moved_page_leads_on() -> None:

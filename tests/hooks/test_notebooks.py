@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hooks import notebooks, programs
+from hooks import cache, notebooks, programs, records
 from hooks.blocks import Block
 from hooks.fences import fences
 from hooks.prose import absolute, to_jupyter
+from tests.hooks import house
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -178,6 +179,15 @@ def test_the_same_page_gives_the_same_bytes(root: Path) -> None:
     assert cells(shows("demo/a.py:one")) == cells(shows("demo/a.py:one"))
 
 
+def test_another_record_gives_another_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "FOLDER", tmp_path / "cache")
+    program = house.build(tmp_path / "snippets", monkeypatch)
+    page = f"# Page\n\nIt does {{{{ {house.PATH}:steps }}}} steps.\n\n```python\nx = 1\n```\n"
+    assert any("It does 12 steps." in text for _, text in cells(page))
+    records.write(house.record_of(program, measures={"steps": 13}))
+    assert any("It does 13 steps." in text for _, text in cells(page))
+
+
 @pytest.mark.parametrize(
     ("text", "made"),
     [
@@ -185,7 +195,7 @@ def test_the_same_page_gives_the_same_bytes(root: Path) -> None:
         ("A [b](../strategies/mirrored.md#x).", "A [b](https://example.org/guide/strategies/mirrored/#x)."),
         (
             "A [b](#x) and [c](https://c.org/d.md).",
-            "A [b](https://example.org/guide/demo/#x) and [c](https://c.org/d.md).",
+            "A [b](https://example.org/guide/demo/page/#x) and [c](https://c.org/d.md).",
         ),
         ("![A dot](../assets/dot.png)", "![A dot](https://example.org/guide/assets/dot.png)"),
         ("[b]: ../index.md", "[b]: https://example.org/guide/"),
@@ -213,10 +223,12 @@ def test_prose(text: str, made: str) -> None:
 
 
 def test_absolute_links() -> None:
-    assert absolute("index.md", SITE) == SITE
-    assert absolute("a/index.md#b", SITE) == f"{SITE}a/#b"
-    assert absolute("labs/a.ipynb", SITE) == f"{SITE}labs/a/"
-    assert absolute("mailto:a@b.c", SITE) == "mailto:a@b.c"
+    page = f"{SITE}page/"
+    assert absolute("index.md", SITE, page) == SITE
+    assert absolute("a/index.md#b", SITE, page) == f"{SITE}a/#b"
+    assert absolute("labs/a.ipynb", SITE, page) == f"{SITE}labs/a/"
+    assert absolute("mailto:a@b.c", SITE, page) == "mailto:a@b.c"
+    assert absolute("#b", SITE, page) == f"{page}#b"
 
 
 def test_links_under_the_title() -> None:

@@ -72,8 +72,6 @@ def test_a_good_program(tmp_path: Path) -> None:
     assert lines[setup.first - 1] == "import math"
     assert lines[setup.last - 1] == '    print("yes")'
     assert loop.text == "print(turn)", "the text of a section is dedented"
-    assert program.section_at(setup.first) == "setup"
-    assert program.section_at(1) == ""
     assert {program: 1}[program] == 1, "a program can be a key"
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests import node
 
 SCRIPT = Path(__file__).resolve().parents[2] / "docs" / "assets" / "search.js"
 DOCS = [
@@ -33,14 +33,11 @@ const order = (query, items = []) => places.order(query, items).map((group) => g
 """
 
 
-def node(code: str) -> Any:
+def run(code: str) -> Any:
     """Run code in Node with the script and the documents and return what it makes of `result`."""
-    found = shutil.which("node", path=str(Path(sys.executable).parent)) or shutil.which("node")
-    if found is None:
-        pytest.fail("no Node found. Cure: `make test` installs one")
     script = f"{LOAD}\nPromise.resolve((async () => {{ {code} }})()).then((r) => console.log(JSON.stringify(r)));"
     done = subprocess.run(
-        [found, "-e", script, "--", str(SCRIPT), json.dumps(DOCS)],
+        [node.path(), "-e", script, "--", str(SCRIPT), json.dumps(DOCS)],
         capture_output=True,
         text=True,
         timeout=60,
@@ -63,7 +60,7 @@ def node(code: str) -> Any:
     ],
 )
 def test_a_name_in_any_spelling(query: str) -> None:
-    assert node(f"return order({json.dumps(query)})")[0] == ["multi/"]
+    assert run(f"return order({json.dumps(query)})")[0] == ["multi/"]
 
 
 @pytest.mark.parametrize(
@@ -75,17 +72,17 @@ def test_a_name_in_any_spelling(query: str) -> None:
     ],
 )
 def test_a_pasted_text_and_a_heading_lead_to_their_place(query: str, place: str) -> None:
-    assert node(f"return order({json.dumps(query)})") == [[place, place.partition("#")[0]]]
+    assert run(f"return order({json.dumps(query)})") == [[place, place.partition("#")[0]]]
 
 
 @pytest.mark.parametrize("query", ["", "?", "no such words here", "host"])
 def test_nothing_comes_first_where_nothing_fits(query: str) -> None:
-    assert node(f"return order({json.dumps(query)})") == []
+    assert run(f"return order({json.dumps(query)})") == []
 
 
 def test_the_rest_keeps_the_order_of_the_index() -> None:
     items = [[DOCS[4]], [DOCS[1], DOCS[0]], [DOCS[2]]]
-    found = node(f"return order('map', {json.dumps(items)})")
+    found = run(f"return order('map', {json.dumps(items)})")
     assert found == [["map/"], ["glossary/"], ["multi/#wrong", "multi/"]]
 
 
@@ -100,7 +97,7 @@ def test_the_rest_keeps_the_order_of_the_index() -> None:
     ],
 )
 def test_all_words_are_asked_for_first(query: str, strict: str) -> None:
-    assert node(f"return variants({json.dumps(query)})")[0] == strict
+    assert run(f"return variants({json.dumps(query)})")[0] == strict
 
 
 def test_answers_before_the_index_is_made_and_asks_looser_when_nothing_is_found() -> None:
@@ -122,6 +119,6 @@ def test_answers_before_the_index_is_made_and_asks_looser_when_nothing_is_found(
     const asked = sent.slice(1).map((message) => message.data);
     return [asked, answers.map((message) => [message.type, shown(message) ?? null])];
     """
-    sent, answers = node(code)
+    sent, answers = run(code)
     assert sent == ["+mwms*", "+first +word*", "+second +word*", "second word"]
     assert answers == [[1, None], [3, ["multi/"]], [3, ["multi/"]], [3, ["glossary/"]]]

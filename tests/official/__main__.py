@@ -17,6 +17,7 @@ from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
+from hooks import atomic
 from hooks.errors import ROOT
 from hooks.records import locked_versions
 from tests.official.notebook import Outcome, load, run
@@ -99,7 +100,7 @@ def main() -> None:
         rows[entry["path"]] = fact(entry, outcome, changed)
         print(f"{entry['path']}: {outcome}", flush=True)
         ordered = [rows[entry["path"]] for entry in entries if entry["path"] in rows]
-        RESULT.write_text(result(ordered, asked.checkout, asked.extra), "utf-8")
+        atomic.write(RESULT, result(ordered, asked.checkout, asked.extra))
 
 
 def result(facts: list[dict[str, Any]], checkout: Path, extra: list[str]) -> str:

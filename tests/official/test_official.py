@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tomllib
@@ -48,9 +49,10 @@ def test_a_download_and_a_package_are_not_judged() -> None:
 
 
 def test_a_cell_that_takes_too_long_leaves_no_process() -> None:
-    source = "import subprocess\nchild = subprocess.Popen(['sleep', '61.75'])\nchild.wait()"
+    seconds = f"61.{os.getpid()}"  # of this run: the process is looked for on the whole machine
+    source = f"import subprocess\nchild = subprocess.Popen(['sleep', '{seconds}'])\nchild.wait()"
     assert run(book(source), seconds=2.0) == Outcome("slow", "", 1, 1)
-    assert not any("61.75" in (process.info["cmdline"] or []) for process in psutil.process_iter(["cmdline"]))
+    assert not any(seconds in (process.info["cmdline"] or []) for process in psutil.process_iter(["cmdline"]))
 
 
 def test_a_failing_script_says_its_own_error() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from tests.site import chromium
 from tests.site.pages import ROOT
-from tests.site.serve import address, free_port, serving
+from tests.site.serve import address, reserved, serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="session")
-def site_address() -> str:
+def site_address() -> Iterator[str]:
     """Return where the site will be served: it is built for this address, for instant navigation works nowhere else."""
-    return address(free_port())
+    with reserved() as port:
+        yield address(port)
 
 
 @pytest.fixture(scope="session")

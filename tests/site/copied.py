@@ -8,7 +8,7 @@ import subprocess
 from typing import TYPE_CHECKING
 
 from hooks.errors import ROOT
-from hooks.languages import NOT_COPIED
+from hooks.languages import not_copied
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def copy_project(folder: Path) -> None:
     """Copy what a build reads into a folder that does not exist yet."""
-    shutil.copytree(ROOT, folder, ignore=NOT_COPIED, symlinks=True)
+    shutil.copytree(ROOT, folder, ignore=not_copied, symlinks=True)
 
 
 def environment(site_address: str, **more: str) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import mimetypes
 import socket
+import sys
 from contextlib import contextmanager
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -26,6 +27,22 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+@contextmanager
+def reserved() -> Iterator[int]:
+    """Hold a port inside the `with` block and yield it: nobody else is given it, and `serving` still gets it.
+
+    On Linux two sockets may be bound to one address where both allow it and none listens yet (SO_REUSEADDR in
+    `man 7 socket`). On other systems they may not, and the port is only one that was free.
+    """
+    if sys.platform != "linux":
+        yield free_port()
+        return
+    with socket.socket() as holder:
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        holder.bind(("127.0.0.1", 0))
+        yield int(holder.getsockname()[1])
 
 
 def address(port: int) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-import shutil
 import subprocess
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ import pytest
 
 from hooks.errors import ROOT
 from hooks.programs import SNIPPETS
+from tests import node
 from tests.site.survey import STICKING_OUT, TARGET_SIZE, WIDTHS
 
 if TYPE_CHECKING:
@@ -61,10 +61,8 @@ def test_the_runtime_is_rebuilt_byte_for_byte(tmp_path: Path) -> None:
     """`make bundle` makes the file that the site serves; so do the tests, from the same packages."""
     if not (SNIPPETS / "deployment" / "node_modules").is_dir():
         pytest.fail("no npm packages. Cure: run the tests by `make test`, or `npm ci` in snippets/deployment")
-    node = shutil.which("node")
-    assert node, "no Node found"
     bundle, made = SNIPPETS / "deployment" / "bundle.mjs", tmp_path / "runtime.js"
-    subprocess.run([node, str(bundle), "runtime.mjs", str(made)], check=True, timeout=120)
+    subprocess.run([node.path(), str(bundle), "runtime.mjs", str(made)], check=True, timeout=120)
     assert made.read_bytes() == (DEMO / "runtime.js").read_bytes(), "run `make bundle`"
     assert (tmp_path / "LICENSES.txt").read_bytes() == (DEMO / "LICENSES.txt").read_bytes(), "run `make bundle`"
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hooks import programs, records, widget
+from tests import node
 from tests.site.until import until
 
 if TYPE_CHECKING:
@@ -38,13 +39,12 @@ EVERY = pytest.mark.parametrize("name", sorted(PAGES))
 
 def run(script: str, folder: Path) -> Any:
     """Run a script in Node in a copy of the widgets' folder and return what it prints as JSON."""
-    node = shutil.which("node")
-    if node is None:
-        pytest.fail("no Node found. Cure: sudo apt-get install nodejs")
     shutil.copytree(widget.WIDGETS, folder, dirs_exist_ok=True)
     (folder / "package.json").write_text('{"type": "module"}')
     (folder / "check.js").write_text(script)
-    done = subprocess.run([node, "check.js"], cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [node.path(), "check.js"], cwd=folder, capture_output=True, text=True, timeout=60, check=False
+    )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

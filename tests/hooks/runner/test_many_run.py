@@ -45,14 +45,25 @@ def test_who_wants_the_machine_gets_it(
 
 
 def test_the_longest_known_starts_first(program: Make, tmp_path: Path) -> None:
-    log = tmp_path / "log"
+    log, go = tmp_path / "log", tmp_path / "go"
+    wait = f"""
+        import os, time
+        until = time.monotonic() + 15
+        while not os.path.exists({str(go)!r}) and time.monotonic() < until:
+            time.sleep(0.01)
+        claims = {{"told": os.path.exists({str(go)!r})}}
+    """
     with Runner(preload=(), limit=1) as runner:
-        futures = [runner.submit_program(program("import time; time.sleep(0.5)"))]  # holds the one place
+        futures = [runner.submit_program(program(wait))]  # holds the one place
         for seconds in (5, 30, 10):
             body = f"open({str(log)!r}, 'a').write('{seconds} ')"
             futures.append(runner.submit_program(program(body, seconds=seconds)))
+        go.touch()
         for future in futures:
-            assert future.result(timeout=PATIENCE).ok
+            result = future.result(timeout=PATIENCE)
+            assert result.ok
+            assert result.record
+            assert set(result.record.claims.values()) == {True}
     assert log.read_text() == "30 10 5 "
 
 
@@ -88,13 +99,13 @@ def test_a_failing_block_names_its_line_on_the_page_and_stops_the_rest(runner: R
 
 
 def test_each_block_has_the_time_limit_and_a_page_can_time_out(runner: Runner) -> None:
-    slow = [Block(f"b{at}", "import time; time.sleep(1.2)") for at in range(3)]
-    results = runner.submit_page("p", slow, devices_wanted=0, seconds=2.5).result(timeout=PATIENCE)
+    slow = [Block(f"b{at}", "import time; time.sleep(2)") for at in range(3)]
+    results = runner.submit_page("p", slow, devices_wanted=0, seconds=5).result(timeout=PATIENCE)
     assert [one.ok for one in results] == [True, True, True]
     stuck = [Block("a", "1"), Block("b", "while True: pass"), Block("c", "1")]
-    results = runner.submit_page("p", stuck, devices_wanted=0, seconds=1.5).result(timeout=PATIENCE)
+    results = runner.submit_page("p", stuck, devices_wanted=0, seconds=3).result(timeout=PATIENCE)
     assert [one.ok for one in results] == [True, False, False]
-    assert "b:1: it still ran after 1.5 s and was killed" in str(results[1].error)
+    assert "b:1: it still ran after 3 s and was killed" in str(results[1].error)
 
 
 @pytest.mark.parametrize(

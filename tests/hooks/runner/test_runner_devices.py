@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks import devices
+from hooks import devices, launch
 from hooks.errors import ROOT
 from hooks.runner import Block, Runner
 from tests.hooks.runner.kit import LONG, PATIENCE, Make, error_of, run
@@ -55,6 +55,24 @@ def test_a_fake_device_reaches_the_program(runner: Runner, program: Make, monkey
     result = run(runner, program("import os\nclaims = {'fake': os.environ['WHERE'] == 'fake'}"))
     assert result.record is not None, result.error
     assert result.record.claims == {"fake": True}
+
+
+@pytest.mark.parametrize("chosen", [None, "3"])
+def test_what_hides_the_gpus_from_the_server_does_not_reach_a_job_for_a_gpu(
+    chosen: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only the user's own choice of a GPU does, which the CPU does not heed."""
+    monkeypatch.setitem(devices.TABLE, "gpu", devices.Device("gpu", "GPU", env={"WHERE": "fake"}))
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    if chosen:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", chosen)
+    block = Block("b", "import os\nprint(os.environ.get('WHERE'), os.environ.get('CUDA_VISIBLE_DEVICES'))")
+    with Runner(preload=("json",), limit=1) as runner:
+        outputs = {}
+        for device in ("cpu", "gpu", "cpu"):
+            [result] = runner.submit_page("p", [block], device=device, devices_wanted=0).result(timeout=PATIENCE)
+            outputs[device] = result.output
+    assert outputs == {"cpu": "None -1\n", "gpu": f"fake {chosen}\n"}
 
 
 # Forked from the process that has TensorFlow imported.
@@ -135,6 +153,15 @@ def test_a_preload_that_fails_is_named(program: Make) -> None:
     with Runner(preload=("no_such_module",), limit=1) as runner:
         error = error_of(runner, program("print(1)"))
     assert "importing no_such_module failed: ModuleNotFoundError" in error
+
+
+def test_a_preload_that_takes_too_long_is_named(program: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "slow_module.py").write_text(f"import time\ntime.sleep({LONG})")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setattr(launch, "START", 0.5)
+    with Runner(preload=("slow_module",), limit=1) as runner:
+        error = error_of(runner, program("print(1)"))
+    assert "importing slow_module failed: it still ran after 0.5 s" in error
 
 
 def test_closing_does_not_wait_for_a_slow_import(

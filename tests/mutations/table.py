@@ -250,7 +250,7 @@ MUTATIONS = [
         HOW,
         "guide:errors demo",
         "guide:errors demos",
-        "docs/how.md: no page of a section 'demos' shows an error",
+        "docs/how.md:8: no page of a section 'demos' shows an error",
     ),
     Mutation("a dead link", HOME, "(demo/plain.md)", "(demo/plane.md)", "index.md:6: a dead link"),
     Mutation("a dead anchor", HOME, "#nested", "#nestled", "index.md:6: a dead anchor"),

@@ -26,6 +26,7 @@ import psutil
 
 from hooks import devices
 from hooks.errors import ROOT
+from tests import child
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -98,9 +99,7 @@ def run(number: int, seed: str, arguments: list[str]) -> tuple[Counter[str], lis
     with tempfile.TemporaryDirectory(prefix="sturdy-", ignore_cleanup_errors=True) as folder:
         env = {**os.environ, "FRESH": "1", "TMPDIR": folder, MARK: mark, SEED: seed}
         command = [sys.executable, "-m", "pytest", "-q", "-rfE", "--tb=short", "-p", "tests.sturdy", *arguments]
-        process = subprocess.Popen(
-            command, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        )
+        process = child.start(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         try:
             said, _ = process.communicate(timeout=SECONDS)
         except BaseException as error:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import subprocess
 import sys
-import time
 from typing import TYPE_CHECKING
 
 import psutil
 import pytest
 
 from hooks.errors import ROOT
-from tests import sturdy
+from tests import child, sturdy
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,25 +73,14 @@ def test_nothing_outlives_a_run_that_is_killed(how: signal.Signals, tmp_path: Pa
     command = [sys.executable, "-m", "tests.sturdy", "--runs", "1", "--load", "-c", str(tmp_path / "pytest.ini")]
     command += ["-p", "no:cacheprovider", str(tmp_path)]
     env = {**os.environ, "TMPDIR": str(temporary)}
-    started = subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    family: list[psutil.Process] = []
-    try:
-        until = time.monotonic() + 60
-        while not there.exists():
-            assert started.poll() is None
-            assert time.monotonic() < until
-            time.sleep(0.05)
-        family = psutil.Process(started.pid).children(recursive=True)
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with child.started(command, cwd=ROOT, env=env, **quiet) as started:
+        started.wait_for(there.exists)
+        family = started.look()
         loops = [one for one in family if one.cmdline()[-1] == sturdy.LOOP]
         assert loops
-        started.send_signal(how)
-        started.wait(timeout=60)
+        started.process.send_signal(how)
+        started.process.wait(timeout=child.PATIENCE)
         watched = family if how == signal.SIGTERM else loops
         assert psutil.wait_procs(watched, timeout=20)[1] == []
         assert how == signal.SIGKILL or list(temporary.iterdir()) == []
-    finally:
-        started.kill()
-        for one in family:
-            with contextlib.suppress(psutil.Error):
-                one.kill()
-        started.wait(timeout=10)

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
@@ -16,6 +15,7 @@ import pytest
 from hooks import atomic, cache, record, records
 from hooks.errors import ROOT
 from hooks.outcome import Result
+from tests import child
 from tests.hooks import house
 
 # A limit on the size of files stands for a full disk: the system refuses to write on.
@@ -131,22 +131,14 @@ record.Runner = lambda: runner.Runner(preload=(), limit=1)
 sys.exit(record.main(["slow.py"]))
 """
     env = {**os.environ, "TMPDIR": str(temporary), "PYTHONPATH": str(ROOT)}
-    command = subprocess.Popen([sys.executable, "-c", code], env=env, stderr=subprocess.PIPE, text=True)
-    try:
-        until = time.monotonic() + 60
-        while not there.exists():
-            assert command.poll() is None
-            assert time.monotonic() < until
-            time.sleep(0.05)
-        family = psutil.Process(command.pid).children(recursive=True)
+    with child.started([sys.executable, "-c", code], env=env, stderr=subprocess.PIPE) as command:
+        command.wait_for(there.exists)
+        family = command.look()
         assert family
-        command.send_signal(signal.SIGINT)
-        said = command.communicate(timeout=60)[1]
-    finally:
-        command.kill()
-        command.wait(timeout=10)
-    assert command.returncode == 128 + signal.SIGINT
-    assert said == "interrupted: all processes are ended; the records written so far stay\n"
-    assert psutil.wait_procs(family, timeout=10)[1] == []
+        command.process.send_signal(signal.SIGINT)
+        said = command.process.communicate(timeout=child.PATIENCE)[1]
+        assert command.process.returncode == 128 + signal.SIGINT
+        assert said == "interrupted: all processes are ended; the records written so far stay\n"
+        assert psutil.wait_procs(family, timeout=10)[1] == []
     assert list(temporary.iterdir()) == []
     assert [one.name for one in (tmp_path / "snippets").iterdir()] == ["slow.py"]

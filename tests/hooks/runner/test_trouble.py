@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import subprocess
@@ -10,11 +9,11 @@ import sys
 import time
 from pathlib import Path
 
-import psutil
 import pytest
 
 from hooks.errors import ROOT
 from hooks.runner import Block, Runner
+from tests import child
 from tests.hooks.runner.kit import LONG, Make, error_of, gone
 
 
@@ -58,6 +57,7 @@ SESSION = """
 import os, subprocess, sys, time
 from tests.plugin_runner import SHARED, runner_of
 from hooks.runner import Block, Runner
+from tests import child
 
 def test_long(request):
     request.config.stash[SHARED].runner = Runner(preload={preload!r})
@@ -89,28 +89,15 @@ def test_a_session_that_is_interrupted_leaves_nothing(
         "test_it.py",
     ]
     env = {**os.environ, "TMPDIR": str(temporary), "PYTHONPATH": str(ROOT)}
-    session = subprocess.Popen(
-        command, cwd=tmp_path, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
-    )
-    try:
-        until = time.monotonic() + 100
-        while not (pids.exists() and len(pids.read_text().split()) == 2):
-            assert session.poll() is None, session.stdout.read().decode() if session.stdout else ""
-            assert time.monotonic() < until
-            time.sleep(0.05)
-        family = [one.pid for one in psutil.Process(session.pid).children(recursive=True)]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    with child.started(command, cwd=tmp_path, env=env, start_new_session=True, **pipes) as session:
+        session.wait_for(lambda: pids.exists() and len(pids.read_text().split()) == 2)
+        family = [one.pid for one in session.look()]
         assert set(map(int, pids.read_text().split())) <= set(family)
-        os.kill(session.pid, how)
-        session.wait(timeout=60)
+        os.kill(session.process.pid, how)
+        session.process.wait(timeout=child.PATIENCE)
         until = time.monotonic() + 20
         while any(temporary.glob("guide-*")) and time.monotonic() < until:
             time.sleep(0.05)
         assert gone(*family)
         assert list(temporary.glob("guide-*")) == []
-    finally:
-        for one in [session.pid, *map(int, pids.read_text().split() if pids.exists() else [])]:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(one, signal.SIGKILL)
-        session.wait(timeout=10)
-        if session.stdout:
-            session.stdout.close()

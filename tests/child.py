@@ -1,0 +1,75 @@
+"""Child processes that a test interrupts or kills."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import subprocess
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import psutil
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+PATIENCE = 100.0  # seconds; the machine may be doing something else
+
+
+def start(command: Sequence[str], **options: Any) -> subprocess.Popen[str]:
+    """Start a command that SIGINT ends, with `Popen`'s options.
+
+    A shell starts a job in the background with SIGINT ignored, and every process below it inherits that.
+    """
+    ignored = signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+    if ignored:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return subprocess.Popen(command, text=True, **options)
+    finally:
+        if ignored:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@dataclass
+class Child:
+    """A process, and those below it when somebody last looked."""
+
+    process: subprocess.Popen[str]
+    family: list[psutil.Process] = field(default_factory=list)
+
+    def look(self) -> list[psutil.Process]:
+        """Return the live processes below this one; they are killed with it, also where they outlive it."""
+        with contextlib.suppress(psutil.Error):
+            self.family = psutil.Process(self.process.pid).children(recursive=True) or self.family
+        return self.family
+
+    def wait_for(self, done: Callable[[], bool]) -> None:
+        """Wait until `done()`, which the process brings about.
+
+        Raises:
+            AssertionError: it ended before, or it takes longer than `PATIENCE` seconds.
+        """
+        until = time.monotonic() + PATIENCE
+        while not done():
+            if self.process.poll() is not None:
+                said = self.process.stdout.read() if self.process.stdout else ""
+                raise AssertionError(f"it ended with {self.process.returncode}: {said}")
+            assert time.monotonic() < until, f"not done after {PATIENCE:.0f} s"
+            time.sleep(0.05)
+
+
+@contextmanager
+def started(command: Sequence[str], **options: Any) -> Iterator[Child]:
+    """Start a command for the `with` block; at its end kill it with all below it, and close its pipes."""
+    with start(command, **options) as process:
+        child = Child(process)
+        try:
+            yield child
+        finally:
+            for one in child.look():
+                with contextlib.suppress(psutil.Error):
+                    one.kill()
+            process.kill()

@@ -90,6 +90,7 @@ def left(mark: str, place: Path) -> list[str]:
             process.kill()
         except psutil.Error:
             continue
+    psutil.wait_procs(processes, timeout=10)
     return found + [f"file {file.name}" for file in sorted(place.iterdir()) if not file.name.startswith("pytest-of-")]
 
 

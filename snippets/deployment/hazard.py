@@ -57,13 +57,13 @@ for shape in sys.argv[2:]:
 """
 
 
-def try_shapes(shapes, onednn):
+def try_shapes(shapes, onednn, child=CHILD):
     """Call the signature with each shape, in a new process after each that was killed."""
     environment = {"TF_ENABLE_ONEDNN_OPTS": onednn, "TF_CPP_MIN_LOG_LEVEL": "2"}
     seen = []
     while len(seen) < len(shapes):
         done = subprocess.run(
-            [sys.executable, "-P", "-c", CHILD, folder, *shapes[len(seen) :]],
+            [sys.executable, "-P", "-c", child, folder, *shapes[len(seen) :]],
             env={**os.environ, **environment},
             check=False,
             capture_output=True,
@@ -99,6 +99,35 @@ for what, one, other in zip(SHAPES, with_onednn, without, strict=True):
     print(f"    oneDNN on:  {one}")
     print(f"    oneDNN off: {other}")
 # --8<-- [end:try]
+
+# --8<-- [start:session]
+SESSION = """
+import sys
+import numpy as np
+import tensorflow as tf
+tf1 = tf.compat.v1
+# Python compares no shapes with a placeholder of any shape: the session gets them all.
+with tf1.Session(graph=tf.Graph()) as session:
+    image = tf1.placeholder(tf.float32, None)
+    into = {"serving_default_image:0": image}
+    meta = tf1.saved_model.load(session, ["serve"], sys.argv[1], input_map=into)
+    output = meta.signature_def["serving_default"].outputs["output_0"].name
+    for shape in sys.argv[2:]:
+        sizes = [int(size) for size in shape.split(",")]
+        try:
+            answer = session.run(output, {image: np.zeros(sizes)})
+            print("an answer of shape", answer.shape, flush=True)
+        except tf.errors.OpError as error:
+            print(type(error).__name__, flush=True)
+"""
+asked = [SHAPES["right"], SHAPES["the batch forgotten"]]
+in_session = {
+    "on": try_shapes(asked, "1", SESSION),
+    "off": try_shapes(asked, "0", SESSION),
+}
+for onednn, ends in in_session.items():
+    print(f"a session, oneDNN {onednn}:", *ends, sep="\n    ")
+# --8<-- [end:session]
 
 
 # --8<-- [start:guard]
@@ -147,6 +176,9 @@ claims = {
     and all("SIGABRT" in end for end in with_onednn[3:]),
     "wrong_size_only_raises": all("Error" in end for end in with_onednn[1:3]),
     "without_onednn_every_mistake_raises": all("Error" in end for end in without[1:]),
+    "a_session_aborts_as_well": "SIGABRT" in in_session["on"][1]
+    and in_session["off"][1] == "InvalidArgumentError"
+    and in_session["on"][0] == in_session["off"][0] == "an answer of shape (1, 10)",
     "right_shape_answers_either_way": with_onednn[0] == without[0],
     "try_except_in_the_process_helps": all("Error" in end for end in with_onednn[1:]),
     "guard_raises_for_every_mistake": list(raised) == list(SHAPES)[1:],

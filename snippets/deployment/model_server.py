@@ -8,7 +8,7 @@
 # seconds = 120
 # files = ["stand_in.py"]
 # ///
-"""Start a server for the `with` block of a program: TensorFlow Serving, or stand_in.py.
+"""Start a server for the `with` block of a program: TensorFlow Serving or a stand-in.
 
 Programs beside it import `ModelServer`. Run alone, it checks itself: that the server
 answers, that it ends with the block, and that one that does not start says why.
@@ -50,9 +50,9 @@ class ModelServer(contextlib.ExitStack):
             command = [sys.executable, "-P", str(file), f"--parent={os.getpid()}"]
             command += ["--port=0", "--rest_api_port=0"]
         self.log = self.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
-        self.process = subprocess.Popen(
-            [*command, *flags], stdout=subprocess.PIPE, stderr=self.log
-        )
+        # TensorFlow Serving tells why it does not start on both; the stand-in, its ports.
+        out = self.log if real else subprocess.PIPE
+        self.process = subprocess.Popen([*command, *flags], stdout=out, stderr=self.log)
         self.callback(self.end)
         try:
             ports = ports if real else self.announced()
@@ -91,7 +91,8 @@ class ModelServer(contextlib.ExitStack):
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-        self.process.stdout.close()
+        if self.process.stdout:
+            self.process.stdout.close()
 
 
 # --8<-- [end:server]

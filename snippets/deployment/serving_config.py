@@ -112,7 +112,7 @@ for name, (message, text) in MISTAKES.items():
 # --8<-- [end:mistakes]
 
 # --8<-- [start:unchecked]
-# No parser looks at this; TensorFlow Serving does, when it starts.
+# No parser compares the two; TensorFlow Serving does, when it loads a model.
 unfit = text_format.Parse("max_batch_size { value: 64 }", BatchingParameters())
 unfit.allowed_batch_sizes.extend([64, 8])
 ends_right = unfit.allowed_batch_sizes[-1] == unfit.max_batch_size.value

@@ -121,9 +121,9 @@ class Version:
 class Model:
     """The versions of one model: the numbered folders under `base` that its policy wants."""
 
-    def __init__(self, name, base, policy):
+    def __init__(self, name, base, policy, retries=5):
         self.name, self.base, self.policy = name, pathlib.Path(base), policy
-        self.loaded, self.ended = {}, {}
+        self.loaded, self.ended, self.retries, self.tries = {}, {}, retries, {}
 
     def poll(self):
         """Load what is new, then drop what is no longer wanted."""
@@ -136,12 +136,16 @@ class Model:
             ]
         elif kind != "all":
             found = found[-(self.policy.latest.num_versions or 1) :]
+        self.tries = {number: self.tries.get(number, 0) for number in found}
         for number in set(found) - set(self.loaded):
+            if self.tries[number] > self.retries:
+                continue
             try:
                 self.loaded = {**self.loaded, number: Version(self.base / str(number))}
                 self.ended.pop(number, None)
             except Exception as error:  # perhaps half copied: the next poll tries again
                 self.ended[number] = str(error)
+                self.tries[number] += 1
         if any(number in self.loaded for number in found):
             self.ended.update((number, "") for number in set(self.loaded) - set(found))
             self.loaded = {n: one for n, one in self.loaded.items() if n in found}
@@ -372,7 +376,9 @@ class Servers:
         for model in models.values():
             model.poll()
         predictor, self.ended = Predictor(models), threading.Event()
-        self.grpc = grpc.server(futures.ThreadPoolExecutor(8))
+        # Requests of any size, as TensorFlow Serving takes them; the default is 4 MB.
+        sizes = [("grpc.max_receive_message_length", -1)]
+        self.grpc = grpc.server(futures.ThreadPoolExecutor(8), options=sizes)
         for service, name in (
             (prediction_service_pb2_grpc, "PredictionService"),
             (model_service_pb2_grpc, "ModelService"),
@@ -409,7 +415,12 @@ def models_of(flags):
         one = {"name": flags.model_name, "base_path": flags.model_base_path}
         config.model_config_list.config.add(**one)
     return {
-        one.name: Model(one.name, one.base_path, one.model_version_policy)
+        one.name: Model(
+            one.name,
+            one.base_path,
+            one.model_version_policy,
+            flags.max_num_load_retries,
+        )
         for one in config.model_config_list.config
     }
 
@@ -422,6 +433,7 @@ if len(sys.argv) > 1:
     parser.add_argument("--port", type=int, default=8500)
     parser.add_argument("--rest_api_port", type=int, default=8501)
     parser.add_argument("--file_system_poll_wait_seconds", type=float, default=1)
+    parser.add_argument("--max_num_load_retries", type=int, default=5)
     parser.add_argument("--parent", type=int, default=0, help="end with this process")
     flags = parser.parse_args()
     servers = Servers(

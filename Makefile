@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 unexport VIRTUAL_ENV
 export NO_MKDOCS_2_WARNING = 1
 
-UV = $$($(PYTHON3) .ci/uv.py)
+UV = "$$($(PYTHON3) .ci/uv.py)"
 PY = .venv/bin/python
 NPM_QUIET = --silent --no-audit --no-fund --ignore-scripts --prefix
 NPM_CI = .venv/bin/npm ci $(NPM_QUIET)

@@ -29,12 +29,13 @@ import traceback
 import types
 from typing import TYPE_CHECKING, Any
 
-from hooks import devices, plain
+from hooks import devices, digest, plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 MARK = "__section__"
+MOST = 2**20  # characters that a program may print
 WHERE = signal.SIGUSR1
 
 
@@ -43,6 +44,7 @@ class Printed(io.TextIOBase):
 
     def __init__(self, section: Callable[[], str]) -> None:
         self.section, self.owner, self.parts = section, os.getpid(), {}  # type: ignore[var-annotated]
+        self.left = MOST
         self.buffer = _Bytes(self)
 
     @property
@@ -65,6 +67,9 @@ class Printed(io.TextIOBase):
         if os.getpid() != self.owner:
             os.write(1, text.encode("utf-8", "replace"))
         else:
+            self.left -= len(text)
+            if self.left < 0:
+                raise RuntimeError(f"more than {MOST >> 20} MiB was printed")
             self.parts.setdefault(self.section(), []).append(text)
         return len(text)
 
@@ -87,6 +92,7 @@ def run_program(job: dict[str, Any], tell: Callable[[dict[str, Any]], None]) -> 
     path, sections = job["file"], job["sections"]
     entered: set[str] = set()
     module = _main_module(path)
+    opened = _opened_beside(path, job["beside"])
 
     def section() -> str:
         line = _line_in(path)
@@ -99,7 +105,7 @@ def run_program(job: dict[str, Any], tell: Callable[[dict[str, Any]], None]) -> 
     start = time.perf_counter()
     error = None
     try:
-        code = _compile(path, sections)
+        code = _compile(job)
         module.__dict__[MARK] = entered.add
         start = time.perf_counter()
         exec(code, module.__dict__)  # noqa: S102 - running the program is the point
@@ -116,6 +122,11 @@ def run_program(job: dict[str, Any], tell: Callable[[dict[str, Any]], None]) -> 
         _leave()
     except BaseException as problem:
         report["error"] = report["error"] or describe(problem, path, job["name"])
+    if opened and not report["error"]:
+        cause = f"it opened {opened[0]!r}, a file beside it that it does not name"
+        report["error"] = (
+            f"{job['name']}: {cause}: write it into files of [tool.guide], or keep it in a temporary folder"
+        )
     report["output"] = printed.texts()
     tell(report)
 
@@ -192,9 +203,27 @@ def _line_in(path: str) -> int:
     return 0
 
 
-def _compile(path: str, sections: list[tuple[str, int, int]]) -> types.CodeType:
+def _opened_beside(path: str, named: list[str]) -> list[str]:
+    """Return a list that names each file in the program's folder that is opened from now on, but for those named."""
+    folder, allowed, found = os.path.dirname(path) + os.sep, {path, *named}, []
+
+    def note(event: str, values: tuple[Any, ...]) -> None:
+        if event == "open" and isinstance(values[0], (str, bytes)):
+            file = os.path.abspath(os.fsdecode(values[0]))
+            if file.startswith(folder) and file not in allowed and "__pycache__" not in file:
+                found.append(file.removeprefix(folder))
+
+    sys.addaudithook(note)
+    return found
+
+
+def _compile(job: dict[str, Any]) -> types.CodeType:
+    path, sections = job["file"], job["sections"]
     with open(path, encoding="utf-8") as file:
-        tree = ast.parse(file.read(), filename=path)
+        source = file.read()
+    if digest.of(source, job["beside"]) != job["sha256"]:
+        raise RuntimeError("it, or a file that it names, changed while it waited: run it again")
+    tree = ast.parse(source, filename=path)
     _mark(tree, sections, top=True)
     return compile(tree, path, "exec", dont_inherit=True)
 

@@ -117,6 +117,8 @@ def _same_number(old: str, new: str, tolerance: float) -> bool:
 
 
 def _close(old: float, new: float, tolerance: float, floor: float = FLOOR) -> bool:
+    if math.isinf(old) or math.isinf(new):  # else the tolerance would be infinite as well
+        return old == new
     return (
         old == new
         or (math.isnan(old) and math.isnan(new))

@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import datetime
 import hashlib
-import os
 import re
 import time
 from dataclasses import dataclass, field
@@ -24,7 +23,7 @@ import jupytext
 import nbformat
 from bs4 import BeautifulSoup, Tag
 
-from hooks import atomic, devices, records
+from hooks import atomic, devices, launch, records
 from hooks.cache import remember
 from hooks.errors import ROOT, GuideError
 
@@ -69,7 +68,8 @@ def run(script: Path, device: str = "cpu") -> nbformat.NotebookNode:
     # TensorFlow leaves the bytecode of what it generates in the folder for temporary files.
     with TemporaryDirectory(prefix="guide-lab-") as folder:
         # Where the notebook is read nobody sees the kernel's log, so its start-up lines only get in the way.
-        env = {**os.environ, **devices.TABLE[device].env, "TF_CPP_MIN_LOG_LEVEL": "3", "TMPDIR": folder}
+        env = {**launch.clean(), **devices.TABLE[device].env, "TF_CPP_MIN_LOG_LEVEL": "3", "TMPDIR": folder}
+        del env["MPLBACKEND"]  # a notebook shows figures by a backend of its own
         client.execute(env=env, cwd=str(script.parent))
     for cell in notebook.cells:
         if cell.cell_type == "code":
@@ -87,12 +87,15 @@ def record(script: Path, *, device: str, hardware: str) -> Path:
         hardware: what it ran on, in words.
 
     Raises:
+        GuideError: the lab changed while it ran.
         OSError: the record cannot be written; what was there stays.
     """
-    start = time.perf_counter()
+    start, ran = time.perf_counter(), _sha256(script)
     notebook = run(script, device)
+    if _sha256(script) != ran:
+        raise GuideError(script, 0, "this lab changed while it ran", "run it again")
     notebook.metadata["guide"] = {
-        "sha256": _sha256(script),
+        "sha256": ran,
         "device": device,
         "hardware": hardware,
         "versions": {name: version(name) for name in PACKAGES},

@@ -234,13 +234,14 @@ def _against_schema(data: object, block: Block, root: Path) -> None:
 
 
 def _call(command: list[str], *, stdin: str = "", cwd: Path | None = None) -> None:
-    """Run a command with a time limit and raise what it said when it fails; whatever it started ends with it."""
+    """Run a command with a time limit and raise what it said when it fails; its process group ends with it."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
     with subprocess.Popen(
         command,
         cwd=cwd,
         env={**os.environ, "PATH": path, "TF_CPP_MIN_LOG_LEVEL": "3"},
-        text=True,
+        encoding="utf-8",
+        errors="replace",
         start_new_session=True,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from hooks import reference
+from hooks import programs, reference
 from hooks.markup import NAMES
 from hooks.reference import Missing
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hooks.used import Used
 
 # What `str(hooks.quiz_key.Key)` says of a claim.
-_CLAIM = re.compile(rf"({reference.PROGRAM.pattern}):")
+_CLAIM = re.compile(rf"({programs.PATH.pattern}):")
 
 
 def programs_of(use: Used, blocks: Iterable[Block]) -> set[str]:
@@ -28,7 +28,7 @@ def programs_of(use: Used, blocks: Iterable[Block]) -> set[str]:
     """
     quoted = [*use.outputs, *use.figures, *use.tables, *use.errors, *use.values]
     asked = {path for question in use.questions for proof in question.proof for path in _CLAIM.findall(proof)}
-    shown = {block.program for block in blocks if reference.PROGRAM.fullmatch(block.program)}
+    shown = {block.program for block in blocks if programs.PATH.fullmatch(block.program)}
     return {entry.program for entry in quoted} | set(use.programs) | asked | shown
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 START = 180.0
 # What could change a result and is not the program's own choice; which GPU to use is the user's, as when devices are
 # looked for.
-FOREIGN_ENV = ("TF_", "KERAS_", "XLA_", "OMP_", "CUDA_")
+FOREIGN_ENV = ("TF_", "KERAS_", "XLA_", "OMP_", "CUDA_", "GRPC_", "LC_", "PYTHON")
 KEPT_ENV = {"CUDA_VISIBLE_DEVICES"}
 FIXED_ENV = {
     "COLUMNS": "80",
@@ -151,8 +151,13 @@ class Launcher:
         return self._folder
 
     def _env(self) -> dict[str, str]:
-        kept = {key: value for key, value in os.environ.items() if key in KEPT_ENV or not key.startswith(FOREIGN_ENV)}
-        return {**kept, **FIXED_ENV, "KERAS_HOME": str(self._base() / "keras")}
+        return {**clean(), "KERAS_HOME": str(self._base() / "keras")}
+
+
+def clean() -> dict[str, str]:
+    """Return the environment without what could change a result, and with what makes results equal."""
+    kept = {key: value for key, value in os.environ.items() if key in KEPT_ENV or not key.startswith(FOREIGN_ENV)}
+    return {**kept, **FIXED_ENV}
 
 
 def lines(end: socket.socket) -> Iterator[dict[str, Any]]:

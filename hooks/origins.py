@@ -10,7 +10,7 @@ import difflib
 import re
 import textwrap
 
-from hooks import programs
+from hooks import depends, programs
 from hooks.errors import GuideError
 from hooks.fences import ANY_SNIPPET, fences
 
@@ -55,6 +55,9 @@ def text_of(origin: str) -> str:
     """
     path, _, section = origin.partition(":")
     file = programs.SNIPPETS / path
+    if not depends.NAMED.fullmatch(path):
+        cure = "write section/name.ending, with letters, digits, '_', '-' and '.'"
+        raise GuideError(file, 0, f"snippets/{path} is not a path that pages can name", cure)
     if not file.is_file() or ".." in file.parts:
         raise GuideError(file, 0, f"there is no file snippets/{path}", _near(path, programs.files()))
     if path.endswith(".py"):
@@ -62,7 +65,10 @@ def text_of(origin: str) -> str:
         sections = {name: part.text for name, part in program.sections.items()}
         whole = program.source
     else:
-        whole = file.read_text("utf8")
+        try:
+            whole = file.read_text("utf8")
+        except UnicodeDecodeError as error:
+            raise GuideError(file, 0, f"snippets/{path} is not UTF-8 ({error})", "write it in UTF-8") from None
         sections = _sections(whole, path)
     if not section:
         return "\n".join(line for line in whole.split("\n") if not MARKER.search(line))

@@ -6,6 +6,7 @@ import contextlib
 import datetime
 import importlib.metadata
 import platform
+import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +58,7 @@ def of_program(program: Program, ended: Ended) -> Result:
     if error is None:
         why = shapes.wrong_figures(data["figures"]) or shapes.wrong_tables(data["tables"])
         error = f"{ended.name}: {why}" if why else None
+        error = error or _unprintable(ended.name, report["output"])
     for section in program.sections.values():
         if error is None and section.name not in entered:
             error = f"{ended.name}:{section.first}: section '{section.name}' was never executed"
@@ -123,6 +125,16 @@ def _wrong(ended: Ended, name: str, report: dict[str, Any], shown: str | None = 
         return f"{name}: it ended with code {code} while it left"
     if left and not report.get("error"):
         return f"{name}: it left a process behind: {'; '.join(left)}"
+    return None
+
+
+def _unprintable(name: str, output: dict[str, str]) -> str | None:
+    """Return what is wrong with a text that a page could not show: a control character, or half of one in UTF-16."""
+    for section, text in output.items():
+        for sign in set(text) - {"\n", "\t"}:
+            if unicodedata.category(sign) in ("Cc", "Cs"):
+                where = f"section '{section}'" if section else "it"
+                return f"{name}: {where} printed the control character {sign!r}, which a page cannot show"
     return None
 
 

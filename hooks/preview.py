@@ -129,7 +129,7 @@ class Preview:
         """Return the pages that a change of files can alter; None where that may be any."""
         sources = {Path(page.file.abs_src_path or ""): page for page in self._pages()}
         found: dict[Path, Page] = {}
-        written = [path for path in sources if path.suffix == ".md"]
+        written = [path for path in sources if path.suffix == ".md" and path.is_file()]
         known = frozenset(programs.files())
         shown = {path: depends.files(path.read_text("utf8"), known) for path in written}
         for path in changed:

@@ -10,14 +10,14 @@ from __future__ import annotations
 import ast
 import difflib
 import functools
-import hashlib
 import os
+import re
 import time
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from hooks import sections
+from hooks import digest, sections
 from hooks.cache import remember
 from hooks.errors import ROOT, GuideError
 from hooks.metadata import Options, metadata
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 SNIPPETS = ROOT / "snippets"
+PATH = re.compile(r"[a-z0-9_]+(?:/[a-z0-9_]+)*\.py")
 FOREIGN = {"hooks", "tests", "snippets"}
 # Nanoseconds after which a file's time of change tells whether it changed since.
 SETTLED = 2 * 10**9
@@ -69,8 +70,9 @@ def load(path: str, *, root: Path | None = None) -> Program:
     root = root or SNIPPETS
     pure = PurePosixPath(path)
     file = root / pure
-    if pure.is_absolute() or ".." in pure.parts or pure.suffix != ".py":
-        raise GuideError(file, 0, f"'{path}' is not a path of a program", "write it as 'section/name.py'")
+    if not PATH.fullmatch(path):
+        cure = "write it as 'section/name.py', in small letters, digits and '_'"
+        raise GuideError(file, 0, f"'{path}' is not a path of a program", cure)
     try:
         stamp = file.stat()
         # A file that changed just now may change again within the clock's grain, so it is read.
@@ -134,15 +136,13 @@ def _check_beside(program: Program) -> None:
 
 def _with_companions(program: Program) -> Program:
     """Return `program` with a hash that also covers the files it needs beside it."""
-    whole = hashlib.sha256(program.source.encode())
-    for file in program.companions:
-        try:
-            whole.update(b"\0" + file.name.encode() + b"\0" + file.read_bytes())
-        except OSError:
-            line = program.source[: program.source.index(file.name)].count("\n") + 1
-            cause = f"[tool.guide] names '{file.name}' in files, but there is no such file beside the program"
-            raise GuideError(program.file, line, cause, "add the file, or remove its name") from None
-    return replace(program, sha256=whole.hexdigest())
+    try:
+        return replace(program, sha256=digest.of(program.source, program.companions))
+    except OSError as error:
+        name = Path(error.filename).name
+        line = program.source[: program.source.index(name)].count("\n") + 1
+        cause = f"[tool.guide] names '{name}' in files, but there is no such file beside the program"
+        raise GuideError(program.file, line, cause, "add the file, or remove its name") from None
 
 
 @functools.lru_cache(maxsize=4096)
@@ -163,7 +163,7 @@ def _made(path: str, file: Path, source: str, said: Mapping[str, Any]) -> Progra
         path=path,
         file=file,
         source=source,
-        sha256=hashlib.sha256(source.encode()).hexdigest(),
+        sha256=digest.of(source, ()),
         title=said["title"],
         sections={name: Section(**section) for name, section in said["sections"].items()},
         imports=said["imports"],

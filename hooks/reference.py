@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
     from hooks.records import Record
 
-PROGRAM = re.compile(r"[a-z0-9_]+(?:/[a-z0-9_]+)*\.py")
-REFERENCE = re.compile(rf"(?P<program>{PROGRAM.pattern}):(?P<name>[A-Za-z0-9_-]+)")
+REFERENCE = re.compile(rf"(?P<program>{programs.PATH.pattern}):(?P<name>[A-Za-z0-9_-]+)")
 
 
 class Missing(Exception):  # noqa: N818 - it is not an error before somebody says where
@@ -83,7 +82,7 @@ def program_of(path: str) -> programs.Program:
         GuideError: the program itself is malformed.
     """
     root = programs.SNIPPETS
-    if not PROGRAM.fullmatch(path) or not (root / path).exists():
+    if not programs.PATH.fullmatch(path) or not (root / path).exists():
         known = programs.paths(root=root)
         raise Missing(f"there is no program `{path}`", f"name a file under `snippets/` ({near(path, known)})")
     return programs.load(path, root=root)

@@ -31,6 +31,7 @@ RUNNER = (
     "atomic",
     "cache",
     "child",
+    "digest",
     "devices",
     "launch",
     "metadata",

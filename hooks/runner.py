@@ -103,6 +103,7 @@ class Runner:
         file = program.file
         message["name"] = file.relative_to(ROOT).as_posix() if file.is_relative_to(ROOT) else program.path
         message["file"] = str(file)
+        message["sha256"], message["beside"] = program.sha256, [str(one) for one in program.companions]
         message["sections"] = [(s.name, s.first, s.last) for s in program.sections.values()]
         expected = known.seconds if known else options.seconds
         slots = self.limit if devices.TABLE[device].exclusive else min(self.limit, options.processes)

@@ -156,7 +156,11 @@ def _become(job: dict[str, Any], folder: Path, output: list[int], report: int, l
         job["env"]["TMPDIR"] = str(folder / "tmp")
         tempfile.tempdir = None
 
+        owner = os.getpid()
+
         def tell(message: dict[str, Any]) -> None:
+            if os.getpid() != owner:
+                return  # a forked copy that ran on: it speaks for nobody
             data = json.dumps(message, allow_nan=False).encode() + b"\n"
             while data:
                 data = data[os.write(report, data) :]

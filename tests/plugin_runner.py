@@ -124,7 +124,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
                 request_program(config, programs.load(asked))
         prefetch = getattr(item, "prefetch", None)
         if callable(prefetch):
-            prefetch()
+            with contextlib.suppress(GuideError):
+                prefetch()
 
 
 def pytest_report_header(config: pytest.Config) -> str:

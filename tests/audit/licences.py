@@ -119,7 +119,9 @@ def problems(stated: Mapping[str, str], names: Iterable[str], policy: Policy, *,
     found = []
     for name in names:
         excepted = policy.exceptions.get(name)
-        licence = policy.read[name]["licence"] if name in policy.read else stated.get(name)
+        licence, read = stated.get(name), policy.read.get(name, {})
+        if read and (licence or "") == read.get("states", ""):
+            licence = read["licence"]
         if licence is None:
             found.append(f"{source}: {name} is not installed, so its licence is unknown: read it and add it to `read`")
         elif not licence:

@@ -49,6 +49,7 @@ def test_what_is_no_expression_is_refused(text: str) -> None:
     [
         ("good", "MIT License & BSD License", ""),
         ("silent", "", ""),
+        ("silent", "GPL-3.0-only", "silent is under GPL-3.0-only: not allowed"),
         ("tool", "GPL-2.0-only", ""),
         ("tool", "GPL-3.0-only", "tool is under GPL-3.0-only: not allowed"),
         ("other", "GPL-2.0-only", "other is under GPL-2.0-only: not allowed"),

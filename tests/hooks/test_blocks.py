@@ -135,6 +135,8 @@ def test_slashes_must_close(text: str, line: int) -> None:
         ("<p>```python</p>", "a\n```python", 2),
         ("<p>/// detials | More</p>", "/// detials | More", 1),
         ("<p>{{ a.py:b }}</p>", "a\n\n{{ a.py:b }}", 3),
+        ("<p>It is { demo/a.py:b }.</p>", "a\n\nIt is { demo/a.py:b }.", 3),
+        ("<p>&lt;!-- a note</p>", "a\n\n<!-- a note", 3),
         ("<p>Six. {claim: a.py:b}</p>", "Six. {claim: a.py:b}", 1),
         ('<p>!!! note "x</p>', 'a\n\n!!! note "x', 3),
         ("<p>Word {#anchor}</p>", "Word {#anchor}", 1),
@@ -167,6 +169,9 @@ def test_no_leftovers(html: str) -> None:
         ('a\n\n--8<-- "no/such.py:x"\n', 3),
         ('```python\nx = 1\n--8<-- "no/such.py:x"\n```', 3),
         ('```python\n--8<-- "no/such.py:1:2"\n```', 2),
+        ('```python\n--8<-- "strategies//mirrored.py"\n```', 2),
+        ('```python\n--8<-- "./strategies/mirrored.py"\n```', 2),
+        ('```toml\n--8<-- "ruff.toml"\n```', 2),
         ("```python\n--8<--\nno/such.py\n--8<--\n```", 2),
     ],
 )

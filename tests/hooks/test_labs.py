@@ -168,6 +168,14 @@ def test_a_lab_runs_on_its_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert asked == ["gpu", "tpu"]
 
 
+def test_a_lab_that_changes_while_it_runs_has_no_record(tmp_path: Path) -> None:
+    script = tmp_path / "changes.py"
+    script.write_text("# %%\nopen('changes.py', 'a').write('# more')\n", "utf8")
+    with pytest.raises(GuideError, match="this lab changed while it ran"):
+        labs.record(script, device="cpu", hardware="any")
+    assert not script.with_suffix(".ipynb").exists()
+
+
 def test_a_record_that_cannot_be_written_stays_as_it_was(lab: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     record = lab.with_suffix(".ipynb")
     old = record.read_text("utf8")

@@ -28,6 +28,8 @@ def test_does_what_its_record_says(program: str, request: pytest.FixtureRequest)
         pytest.fail("it did not run to its end (see test_runs)")
     if device == "cpu" or records.load(loaded, device) is not None:
         record = records.current(loaded, device)
+        ran = {**result.record.versions, "python": record.versions["python"]}
+        assert ran == record.versions, "the installed packages are not those of the record: sync the environment"
         tolerance = loaded.options.tolerance * devices.TABLE[device].tolerance_factor
         found = compare.differences(record, result.record, tolerance)
         if found:

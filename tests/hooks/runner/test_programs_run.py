@@ -188,10 +188,47 @@ def test_an_exception_names_the_programs_own_line(runner: Runner, program: Make)
         ("figures = {'f': {'kind': 'bars', 'categories': ['a'], 'series': {'s': object()}}}", "is a object"),
         ("tables = {'t': {'columns': ['a'], 'rows': [[1, 2]]}}", "table 't': row 0 has 2 cells for 1 columns"),
         ("errors = {'e': ValueError('no')}", "errors['e'] is a ValueError"),
+        ("print('10%\\r20%')", "it printed the control character '\\r', which a page cannot show"),
+        ("print('\\x1b[1mbold')", "the control character '\\x1b'"),
+        ("import os\nprint(os.fsdecode(b'caf\\xe9'))", "the control character '\\udce9'"),
+        ("while True:\n    print('x' * 10000)", "RuntimeError: more than 1 MiB was printed"),
+        ("open(__file__ + '.txt', 'w').close()", ".py.txt', a file beside it that it does not name: write it into"),
+        ("import os\nif os.fork():\n    os.wait()\n    raise ValueError('the parent')", "ValueError: the parent"),
     ],
 )
 def test_a_program_that_does_not_end_as_it_must(body: str, said: str, runner: Runner, program: Make) -> None:
     assert said in error_of(runner, program(body))
+
+
+def test_what_changes_while_it_waits_is_an_error(runner: Runner, program: Make) -> None:
+    """What is on disk when the process starts must be what the record will be kept under."""
+    one = program("print(1)")
+    one.file.write_text(one.source + "print(2)\n")
+    assert "RuntimeError: it, or a file that it names, changed while it waited: run it again" in error_of(runner, one)
+    one.file.write_text(one.source)
+    assert run(runner, one).ok
+    beside = one.file.with_name("beside.txt")
+    beside.write_text("first")
+    needs = program("print(open(__file__.rpartition('/')[0] + '/beside.txt').read())", files=["beside.txt"])
+    assert run(runner, needs).ok
+    beside.write_text("second")
+    assert "changed while it waited" in error_of(runner, needs)
+
+
+def test_the_users_settings_do_not_reach_it(program: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("PYTHONOPTIMIZE", "PYTHONWARNINGS", "LC_ALL", "TF_DETERMINISTIC_OPS", "GRPC_VERBOSITY"):
+        monkeypatch.setenv(name, "1")
+    body = """
+        import os, sys
+        claims = {"asserts_count": not sys.flags.optimize}
+        for name in os.environ:
+            assert not name.startswith(("LC_", "TF_DET", "GRPC_", "PYTHONOPT", "PYTHONWARN")), name
+    """
+    with Runner(preload=(), limit=1) as runner:
+        result = run(runner, program(body))
+    assert result.error is None
+    assert result.record
+    assert result.record.claims == {"asserts_count": True}
 
 
 def test_numpy_numbers_are_converted_where_they_are_measured(runner: Runner, program: Make) -> None:

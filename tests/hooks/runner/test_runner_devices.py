@@ -157,7 +157,7 @@ def test_a_preload_that_fails_is_named(program: Make) -> None:
 
 def test_a_preload_that_takes_too_long_is_named(program: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "slow_module.py").write_text(f"import time\ntime.sleep({LONG})")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setitem(launch.FIXED_ENV, "PYTHONPATH", str(tmp_path))
     monkeypatch.setattr(launch, "START", 0.5)
     with Runner(preload=("slow_module",), limit=1) as runner:
         error = error_of(runner, program("print(1)"))
@@ -170,7 +170,7 @@ def test_closing_does_not_wait_for_a_slow_import(
     (tmp_path / "slow_module.py").write_text(
         f"open({str(tmp_path / 'began')!r}, 'w').close()\nimport time\ntime.sleep({LONG})"
     )
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setitem(launch.FIXED_ENV, "PYTHONPATH", str(tmp_path))
     runner = Runner(preload=("slow_module",), limit=1)
     future = runner.submit_program(program("print(1)"))
     until = time.monotonic() + 30

@@ -38,3 +38,14 @@ def test_a_file_that_goes_while_the_sources_are_looked_at_is_none(root: Path, mo
     listed: list[tuple[str, list[str], list[str]]] = [(str(root / "docs"), [], ["page.md", "gone.md"])]
     monkeypatch.setattr(os, "walk", lambda top: listed if top == root / "docs" else [])
     assert set(preview(root).seen) == {root / "docs" / "page.md", root / "mkdocs.yml"}
+
+
+def test_a_page_that_goes_lets_the_whole_site_be_built(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = root / "docs" / "page.md"
+    looking, built = preview(root), []
+    looking.whole = lambda: built.append(gone.exists())
+    page = SimpleNamespace(file=SimpleNamespace(abs_src_path=str(gone)))
+    monkeypatch.setattr(looking, "_pages", lambda: [page])
+    gone.unlink()
+    looking.rebuild()
+    assert built == [False]

@@ -221,6 +221,11 @@ MUTATIONS = [
 ///""",
         "the question id 'plain-total' is also used at docs/",
     ),
+    # What every page has.
+    Mutation(
+        "a page without a description", PAGE, "description: One of everything.\n", "", "plain.md:1: the page has no"
+    ),
+    Mutation("a page with two titles", PAGE, TEXT, f"# Another\n\n{TEXT}", "plain.md:1: the page has 2 titles"),
     # Search.
     Mutation(
         "aliases for search that are no list",

@@ -110,7 +110,14 @@ except tf.errors.AlreadyExistsError as error:
 print(locked)
 # --8<-- [end:two]
 
-errors = {"locked": locked}
+try:
+    next(iter(numbers.cache(str(pathlib.Path(folder.name, "absent", "digits")))))
+    no_folder = ""
+except tf.errors.NotFoundError as error:
+    no_folder = error.message.split("}} ")[-1].partition(" [Op")[0]
+    no_folder = f"{type(error).__name__}: {no_folder.replace(folder.name, '')}"
+
+errors = {"locked": locked, "no_folder": no_folder}
 claims = {
     "cache_then_augment_varies": versions["cache, augment"] == EPOCHS,
     "augment_then_cache_varies": versions["augment, cache"] > 1,

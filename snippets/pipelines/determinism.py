@@ -8,6 +8,7 @@
 # ///
 """Seeds and order: what makes a pipeline give the same elements in the same order again, and what does not."""
 
+import tempfile
 import time
 
 import tensorflow as tf
@@ -44,9 +45,21 @@ tf.random.set_seed(1)
 first, second = under_seed = shuffled_twice()
 tf.random.set_seed(1)
 under_seed_again = shuffled_twice()
+ABOVE = {
+    "tf.zeros([2])": lambda: tf.zeros([2]),
+    "tf.random.normal([2], seed=3)": lambda: tf.random.normal([2], seed=3),
+    "tf.random.normal([2])": lambda: tf.random.normal([2]),
+}
+changed = {}
+for name, operation in ABOVE.items():
+    tf.random.set_seed(1)
+    operation()
+    changed[name] = shuffled_twice() != under_seed
 print("no seed, same order again:", free == free_again)
 print("tf.random.set_seed, same order again:", under_seed == under_seed_again)
 print("two shuffles under one global seed, same order:", first == second)
+for name, changes in changed.items():
+    print(f"{name} before them, other orders: {changes}")
 # --8<-- [end:global]
 
 # --8<-- [start:split]
@@ -94,6 +107,47 @@ print(f"seconds, True against False: {waiting / not_waiting:.1f}x")
 # --8<-- [end:parallel]
 
 
+# --8<-- [start:strict]
+def calls_at_once():
+    """Return how many calls of a numpy_function run at once; it is stateful unless you say otherwise."""
+    under_way, counts = [], []
+
+    def count(n):
+        under_way.append(n)
+        counts.append(len(under_way))
+        time.sleep(0.01)
+        under_way.remove(n)
+        return n
+
+    options = tf.data.Options()
+    options.threading.private_threadpool_size = 16
+    data = tf.data.Dataset.range(64).map(
+        lambda n: tf.numpy_function(count, [n], tf.int64), num_parallel_calls=CALLS
+    )
+    epochs(data.with_options(options), 1)
+    return max(counts)
+
+
+RANDOM = {
+    "shuffle": lambda: list(numbers.shuffle(8)),
+    "list_files": lambda: tf.data.Dataset.list_files(tempfile.gettempdir()),
+    "uniform in map": lambda: numbers.map(lambda n: tf.random.uniform([])),
+}
+free_calls = calls_at_once()
+tf.random.set_seed(None)
+tf.config.experimental.enable_op_determinism()  # for the process: nothing undoes it
+strict_calls, refused = calls_at_once(), {}
+for name, action in RANDOM.items():
+    try:
+        action()
+    except RuntimeError as error:
+        text = str(error)
+        refused[name] = f"RuntimeError: {text[text.index('Random ops') :].strip()}"
+print("more than one call at once, before:", free_calls > 1)
+print("more than one call at once, after:", strict_calls > 1)
+print("refused without a seed:", ", ".join(refused))
+# --8<-- [end:strict]
+
 claims = {
     "same_seed_same_orders": seeded == seeded_again,
     "seeded_epochs_differ": seeded[0] != seeded[1],
@@ -101,6 +155,12 @@ claims = {
     "no_seed_same_order": free == free_again,
     "global_seed_same_order": under_seed == under_seed_again,
     "global_seed_makes_shuffles_equal": first == second,
+    "unseeded_random_operation_above_changes_orders": changed["tf.random.normal([2])"],
+    "other_operation_above_changes_orders": changed["tf.zeros([2])"]
+    or changed["tf.random.normal([2], seed=3)"],
+    "op_determinism_refuses_without_a_seed": set(refused) == set(RANDOM)
+    and len(set(refused.values())) == 1,
+    "op_determinism_keeps_stateful_maps_serial": free_calls > strict_calls == 1,
     "reshuffled_split_leaks": leaks[True] > 0,
     "fixed_split_leaks": leaks[False] > 0,
     "deterministic_keeps_source_order": in_order == list(range(64)),
@@ -108,6 +168,7 @@ claims = {
     "not_deterministic_loses_elements": sorted(as_ready) != list(range(64)),
     "not_waiting_is_faster": waiting > 1.1 * not_waiting,
 }
+errors = {"no_seed": refused["shuffle"]}
 measures = {
     "order_cost_x": waiting / not_waiting,
     "leaked": leaks[True],

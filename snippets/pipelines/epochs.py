@@ -1,12 +1,15 @@
 # /// script
 # requires-python = ">=3.11"
-# dependencies = ["tensorflow==2.21.*"]
+# dependencies = ["tensorflow==2.21.*", "keras==3.15.*"]
 #
 # [tool.guide]
 # devices = 0
 # ///
 """Where `repeat` stands decides where an epoch ends, and what becomes of the short last batch."""
 
+import warnings
+
+import keras
 import tensorflow as tf
 
 # --8<-- [start:repeat]
@@ -60,6 +63,56 @@ left_out = [
 print("rows left out in three epochs:", *left_out)
 # --8<-- [end:shape]
 
+
+# --8<-- [start:fit]
+class Steps(keras.callbacks.Callback):
+    """Count the steps of each epoch; stop where an epoch takes 50, or it would never end."""
+
+    def on_train_begin(self, logs=None):
+        self.counts = []
+
+    def on_epoch_begin(self, epoch, logs=None):
+        self.counts.append(0)
+
+    def on_train_batch_end(self, batch, logs=None):
+        self.counts[-1] += 1
+        if self.counts[-1] == 50:
+            self.model.stop_training = True
+
+
+def fit(data, steps_per_epoch):
+    """Train for four epochs; return the steps and the loss of each, and what was warned of."""
+    keras.utils.set_random_seed(1)
+    model = keras.Sequential([keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    steps = Steps()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        history = model.fit(
+            data,
+            epochs=4,
+            steps_per_epoch=steps_per_epoch,
+            callbacks=[steps],
+            verbose=0,
+        )
+    warned = any("Your input ran out of data" in str(w.message) for w in caught)
+    return steps.counts, history.history["loss"], warned
+
+
+known = tf.data.Dataset.from_tensor_slices(([[1.0]] * 16, [[2.0]] * 16)).batch(4)
+unknown = known.filter(lambda x, y: True)  # four batches too, but nobody knows that
+cases = {
+    "unknown length, steps_per_epoch=4": (unknown, 4),
+    "known length, steps_per_epoch=4": (known, 4),
+    "known length, steps_per_epoch=3": (known, 3),
+    "repeat(), steps_per_epoch=3": (known.repeat(), 3),
+    "repeat() alone": (known.repeat(), None),
+}
+fits = {name: fit(*case) for name, case in cases.items()}
+for name, (counts, losses, warned) in fits.items():
+    print(f"{name}: steps {counts}, a loss of 0: {0.0 in losses}, warns: {warned}")
+# --8<-- [end:fit]
+
 claims = {
     "shuffle_repeat_gives_whole_epochs": missing["shuffle, then repeat"] == 0,
     "repeat_shuffle_gives_whole_epochs": missing["repeat, then shuffle"] == 0,
@@ -77,6 +130,19 @@ claims = {
     ).element_spec.shape[0]
     == 4,
     "static_shape_without": few.batch(4).element_spec.shape[0] == 4,
+    "fit_trains_on_nothing_in_every_second_epoch": fits[
+        "unknown length, steps_per_epoch=4"
+    ][0]
+    == [4, 0, 4, 0]
+    and [loss == 0 for loss in fits["unknown length, steps_per_epoch=4"][1]]
+    == [False, True] * 2,
+    "fit_starts_a_known_length_again": fits["known length, steps_per_epoch=4"][0]
+    == [4] * 4,
+    "fit_cuts_every_second_epoch_short": fits["known length, steps_per_epoch=3"][0]
+    == [3, 1, 3, 1],
+    "fit_with_repeat_has_whole_epochs": fits["repeat(), steps_per_epoch=3"][0]
+    == [3] * 4,
+    "fit_ends_the_first_epoch_of_endless_data": fits["repeat() alone"][0] != [50],
     "other_rows_left_out_each_epoch": len({tuple(rows) for rows in left_out}) > 1,
 }
 measures = {

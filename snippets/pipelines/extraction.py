@@ -35,7 +35,7 @@ def feature(value):
 
 
 for f, path in enumerate(paths):
-    with tf.io.TFRecordWriter(path) as writer:
+    with tf.io.TFRecordWriter(path + ".part") as writer:
         for row in range(f, FILES * RECORDS, FILES):
             large = tf.image.resize(digits.images[row][..., None] * 15, (256, 256))
             features = {
@@ -50,6 +50,7 @@ for f, path in enumerate(paths):
                     features=tf.train.Features(feature=features)
                 ).SerializeToString()
             )
+    os.replace(path + ".part", path)  # the name says that it is complete
 print(len(paths), "files of", RECORDS, "records")
 # --8<-- [end:write]
 
@@ -108,7 +109,7 @@ naive = tf.data.Options()
 naive.experimental_optimization.apply_default_optimizations = False
 naive.autotune.enabled = False
 roomy = tf.data.Options()
-roomy.threading.private_threadpool_size = 16
+roomy.threading.private_threadpool_size = 16  # for the sleeps in Python, not for files
 
 
 def one_after_another(read):

@@ -1,12 +1,13 @@
 # /// script
 # requires-python = ">=3.11"
-# dependencies = ["tensorflow==2.21.*"]
+# dependencies = ["tensorflow==2.21.*", "keras==3.15.*"]
 #
 # [tool.guide]
 # devices = 0
 # ///
 """Random operations in a map: a global seed makes every epoch draw the same; seeds that travel as data do not."""
 
+import keras
 import tensorflow as tf
 
 places = tf.data.Dataset.range(200)
@@ -32,6 +33,21 @@ print(
 )
 # --8<-- [end:kept]
 
+# --8<-- [start:where]
+in_one = [float(value) for value in places.map(noise).repeat(2)]
+tf.random.set_seed(None)
+own_seed = epochs(places.map(lambda _: tf.random.uniform([], seed=3)))
+keras.utils.set_random_seed(1)
+keras_seed = epochs(places.map(noise))
+rotate = keras.layers.RandomRotation(0.3, seed=3)
+image = tf.reshape(tf.range(64.0), (8, 8, 1))
+layer = epochs(places.map(lambda _: tf.reduce_sum(rotate(image, training=True)[:4])))
+print("set_seed and repeat(2): the second half repeats:", in_one[:200] == in_one[200:])
+print("seed= on the operation alone: repeats:", own_seed[0] == own_seed[1])
+print("keras.utils.set_random_seed(1): repeats:", keras_seed[0] == keras_seed[1])
+print("a Keras layer under it: repeats:", layer[0] == layer[1])
+# --8<-- [end:where]
+
 
 # --8<-- [start:data]
 def noise_from(place, seed):
@@ -54,6 +70,10 @@ claims = {
     "no_seed_repeats": no_seed[0] == no_seed[1],
     "global_seed_repeats": global_seed[0] == global_seed[1]
     and len(set(global_seed[0])) > 100,
+    "repeated_data_repeats": in_one[:200] == in_one[200:],
+    "operation_seed_repeats": own_seed[0] == own_seed[1],
+    "keras_seed_repeats": keras_seed[0] == keras_seed[1],
+    "keras_layer_repeats": bool(set(layer[0]) & set(layer[1])),
     "seeds_as_data_repeat": one_call[0] == one_call[1],
     "seeds_as_data_are_reproduced": one_call == eight_calls
     and len(set(one_call[0])) > 100,

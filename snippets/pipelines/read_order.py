@@ -5,9 +5,11 @@
 # [tool.guide]
 # devices = 0
 # ///
-"""In which order records come from several files, and the errors that reading files can end in."""
+"""In which order records come from several files, how many files are open, and what reading can end in."""
 
+import os
 import tempfile
+import time
 from pathlib import Path
 
 import tensorflow as tf
@@ -18,9 +20,8 @@ FILES, RECORDS = 3, 4
 labels = load_digits().target
 folder = tempfile.TemporaryDirectory()
 for f in range(FILES):
-    with tf.io.TFRecordWriter(
-        str(Path(folder.name) / f"digits-{f}.tfrecord")
-    ) as writer:
+    path = str(Path(folder.name) / f"digits-{f}.tfrecord")
+    with tf.io.TFRecordWriter(path + ".part") as writer:
         for n in range(RECORDS):
             label = tf.train.Feature(
                 int64_list=tf.train.Int64List(value=[int(labels[f * RECORDS + n])])
@@ -32,6 +33,7 @@ for f in range(FILES):
                 features=tf.train.Features(feature={"label": label, "name": name})
             )
             writer.write(example.SerializeToString())
+    os.replace(path + ".part", path)
 paths = sorted(str(path) for path in Path(folder.name).glob("*.tfrecord"))
 # --8<-- [end:files]
 
@@ -89,6 +91,33 @@ print("list_files, shuffle=False: sorted by name:", ordered == paths)
 # --8<-- [end:free]
 
 
+# --8<-- [start:open]
+CYCLE = 8
+many = [str(Path(folder.name) / f"open-{f}") for f in range(5 * CYCLE)]
+for path in many:
+    with tf.io.TFRecordWriter(path) as writer:
+        for _ in range(2000):
+            writer.write(bytes(1000))
+
+
+def open_files(calls):
+    """Return how many files are open a second after the first records; Linux lists them."""
+    data = tf.data.Dataset.from_tensor_slices(many)
+    data = data.interleave(read, cycle_length=CYCLE, num_parallel_calls=calls)
+    records = iter(data)
+    for _ in range(CYCLE):
+        next(records)
+    time.sleep(1)
+    held = [path.resolve().name for path in Path("/proc/self/fd").iterdir()]
+    return sum(name.startswith("open-") for name in held)
+
+
+opened = {calls: open_files(calls) for calls in (None, CYCLE)}
+for calls, count in opened.items():
+    print(f"cycle_length={CYCLE}, num_parallel_calls={calls}: {count} files open")
+# --8<-- [end:open]
+
+
 # --8<-- [start:wrong]
 def caught(action) -> str:
     """Return the error that an action raises as `Type: text`, without the place and the name of the folder."""
@@ -110,14 +139,16 @@ packed = str(Path(folder.name) / "packed.gz")
 with tf.io.TFRecordWriter(packed, "GZIP") as writer:
     writer.write(b"some bytes")
 cut = Path(folder.name) / "cut"
-cut.write_bytes(
-    Path(paths[0]).read_bytes()[:-3]
-)  # as after a copy that was interrupted
+whole = Path(paths[0]).read_bytes()
+cut.write_bytes(whole[:-3])  # as after a copy that was interrupted
+damaged = Path(folder.name) / "damaged"
+damaged.write_bytes(whole[:-8] + b"?" + whole[-7:])  # one byte of the last record
 serialized = next(iter(read(paths)))
 parse = tf.io.parse_single_example
 errors = {
     "wrong_compression": caught(lambda: list(read(packed))),
     "cut_off": caught(lambda: list(read(str(cut)))),
+    "damaged": caught(lambda: list(read(str(damaged)))),
     "no_file": caught(lambda: tf.data.Dataset.list_files(f"{folder.name}/*.tfrecords")),
     "missing_feature": caught(
         lambda: parse(serialized, {"image": tf.io.FixedLenFeature([], tf.string)})
@@ -133,6 +164,15 @@ errors = {
     ),
 }
 # --8<-- [end:wrong]
+
+# --8<-- [start:silent]
+size = len(whole) // RECORDS  # all records of this file are equally long
+found = {}
+for kept in (2 * size, 2 * size + 11, 0):  # between two records, inside a head, nothing
+    cut.write_bytes(whole[:kept])
+    found[kept] = len(list(read(str(cut))))
+    print(f"cut after {kept} of {len(whole)} bytes: {found[kept]} records, no error")
+# --8<-- [end:silent]
 unpacked = [record.numpy() for record in read(packed, "GZIP")]
 folder.cleanup()
 
@@ -150,6 +190,10 @@ claims = {
     "list_files_shuffles": len(set(listings)) > 1,
     "list_files_can_be_sorted": ordered == paths,
     "wrong_compression_raises": errors["wrong_compression"].startswith("DataLossError"),
+    "cut_off_raises": errors["cut_off"].startswith("DataLossError"),
+    "cut_between_records_reads_the_rest": list(found.values()) == [2, 2, 0],
+    "sequential_opens_the_cycle": opened[None] == CYCLE,
+    "parallel_opens_three_times_the_cycle": opened[CYCLE] == 3 * CYCLE,
     "right_compression_reads": unpacked == [b"some bytes"],
     "int32_is_refused": bool(errors["int32"]),
     "calls_beyond_cycle_raise": errors["more_calls_than_files"].startswith(

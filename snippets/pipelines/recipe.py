@@ -9,6 +9,7 @@
 # ///
 """The whole recipe against the naive pipeline, and how far it is from the limit, for waits and for work."""
 
+import os
 import tempfile
 import time
 from pathlib import Path
@@ -28,7 +29,7 @@ PATHS = [
     str(Path(folder.name) / f"digits-{f}-of-{FILES}.tfrecord") for f in range(FILES)
 ]
 for f, path in enumerate(PATHS):  # the pages on extraction say what this writes
-    with tf.io.TFRecordWriter(path) as writer:
+    with tf.io.TFRecordWriter(path + ".part") as writer:
         for row in range(f, FILES * RECORDS, FILES):
             large = tf.cast(
                 tf.image.resize(digits.images[row][..., None] * 15, (256, 256)),
@@ -42,6 +43,7 @@ for f, path in enumerate(PATHS):  # the pages on extraction say what this writes
             )
             features = tf.train.Features(feature={"image": png, "label": label})
             writer.write(tf.train.Example(features=features).SerializeToString())
+    os.replace(path + ".part", path)
 
 spans, TRAIN = [], FILES
 PARTS = {
@@ -108,9 +110,9 @@ def naive(read):
 def recipe(read):
     """Read files at once, decode in parallel, keep the small result, shuffle, batch, scale, prefetch."""
     options = tf.data.Options()
-    options.threading.private_threadpool_size = (
-        16  # more than cores, because reads wait
-    )
+    # Only for the sleeps in Python that stand for slow storage: leave this out with real
+    # files. It is also a cap: 16 threads for all maps.
+    options.threading.private_threadpool_size = 16
     data = tf.data.Dataset.from_tensor_slices(PATHS)
     data = data.interleave(read, cycle_length=FILES, num_parallel_calls=FILES)
     data = data.map(decode, num_parallel_calls=tf.data.AUTOTUNE)

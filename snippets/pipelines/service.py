@@ -196,12 +196,13 @@ def slowly(n):
     return tf.raw_ops.DatasetToSingleElement(dataset=slow, **kind)[0]
 
 
-def read_aloud(say, target, count, epochs=1):
+def read_aloud(say, target, count, epochs=1, buffer=1):
     """Run in the training process: say each element when it comes."""
     from_service = service.distribute(service.ShardingPolicy.DYNAMIC, target)
-    for n in (
-        tf.data.Dataset.range(count).map(slowly).repeat(epochs).apply(from_service)
-    ):
+    data = tf.data.Dataset.range(count).map(slowly).repeat(epochs)
+    if buffer > 1:  # filling it takes time, and so does what stands after it
+        data = data.shuffle(buffer).map(slowly)
+    for n in data.apply(from_service):
         say(int(n))
 
 
@@ -241,6 +242,21 @@ print("elements that came twice:", twice)
 print("lost: fewer than the killed worker could hold:", lost < 10)
 # --8<-- [end:kill]
 
+# --8<-- [start:held]
+with Cluster(dispatcher=1, worker=2, client=1) as cluster:
+    target, workers, ports = start_service(cluster)
+    client = cluster.start("client", 0, read_aloud, target, COUNT, 1, COUNT)
+    shuffled = [cluster.hear(client)[1] for _ in range(20)]
+    workers[1].kill()
+    cluster.hear(cluster.start("worker", 1, serve, target, ports[1]))
+    rest, _ = listen(cluster, client, 30)
+shuffled += rest
+held = COUNT - len(set(shuffled))
+print("with a shuffle buffer of the whole set:")
+print("elements that came twice:", len(shuffled) - len(set(shuffled)))
+print("lost: more than half of the killed worker's share:", held > COUNT / 4)
+# --8<-- [end:held]
+
 # --8<-- [start:repeat]
 with Cluster(dispatcher=1, worker=2, client=1) as cluster:
     target, workers, _ = start_service(cluster)
@@ -273,6 +289,8 @@ claims = {
     "same_port_ends_the_epoch": ending_return == "done",
     "endless_data_goes_on": set(steps) == {"said"},
     "elements_come_twice_after_a_kill": twice > 0,
+    "a_shuffle_buffer_is_lost": held > COUNT / 4,
+    "elements_come_twice_after_a_shuffle": len(shuffled) > len(set(shuffled)),
     "only_a_few_are_lost": 0 <= lost < 10,
 }
 errors = {"python_function": python_error}

@@ -126,6 +126,12 @@ def write(folder, count):
 
 
 # --8<-- [start:read]
+Policy, SHARD_HINT = (
+    tf.data.experimental.AutoShardPolicy,
+    tf.data.experimental.SHARD_HINT,
+)
+
+
 def parse(record):
     """Return the number of the row and its pixels."""
     kinds = {
@@ -136,6 +142,21 @@ def parse(record):
     return example["row"], tf.reshape(
         tf.io.decode_raw(example["image"], tf.uint8), (8, 8)
     )
+
+
+def distributed(strategy, data, policy):
+    """Return this worker's part of a dataset with the global batch, cut by a policy."""
+    options = tf.data.Options()
+    options.experimental_distribute.auto_shard_policy = policy
+    return strategy.experimental_distribute_dataset(data.with_options(options))
+
+
+def steps(strategy, data):
+    """Return the rows of each of this worker's steps."""
+    return [
+        [int(row) for part in strategy.experimental_local_results(rows) for row in part]
+        for rows, _ in data
+    ]
 
 
 def epoch(strategy, paths, policy):
@@ -161,34 +182,22 @@ def epoch(strategy, paths, policy):
             own_part
         )  # shards nothing itself
     else:
-        options = tf.data.Options()
-        options.experimental_distribute.auto_shard_policy = policy
-        data = (
-            records.map(counted).batch(BATCH).with_options(options)
-        )  # the global batch
-        data = strategy.experimental_distribute_dataset(data)
-    steps = []
-    for rows, _ in data:
-        steps.append(
-            [
-                int(row)
-                for part in strategy.experimental_local_results(rows)
-                for row in part
-            ]
-        )
-    return steps, len(parsed)
+        if policy == Policy.HINT:  # the strategy puts its own two numbers here
+            records = records.shard(SHARD_HINT, SHARD_HINT)
+        data = distributed(strategy, records.map(counted).batch(BATCH), policy)
+    return steps(strategy, data), len(parsed)
 
 
 # --8<-- [end:read]
 
 # --8<-- [start:run]
-Policy = tf.data.experimental.AutoShardPolicy
 CASES = {
     "FILE, 4 files": (4, Policy.FILE),
     "FILE, 3 files": (3, Policy.FILE),
     "DATA, 1 file": (1, Policy.DATA),
     "OFF, 1 file": (1, Policy.OFF),
     "your own shard, 1 file": (1, "own"),
+    "HINT, 1 file": (1, Policy.HINT),
 }
 
 
@@ -230,6 +239,32 @@ for policy, text in raised.items():
     print(f"{policy}, 1 file: worker 0 raised {text}")
     print(f"{policy}, 1 file: worker 1, in 3 seconds after that: {other[policy]}")
 # --8<-- [end:run]
+
+
+# --8<-- [start:shuffle]
+def work_shuffled(say, paths):
+    """Run in every worker: one epoch under DATA, shuffled without a seed and with one."""
+    strategy = tf.distribute.MultiWorkerMirroredStrategy()
+    found = {}
+    for seed in (None, 5):
+        data = tf.data.TFRecordDataset(paths).map(parse).shuffle(ROWS, seed=seed)
+        data = distributed(strategy, data.batch(BATCH), Policy.DATA)
+        found[seed] = {row for step in steps(strategy, data) for row in step}
+    return found
+
+
+with tempfile.TemporaryDirectory() as folder, Cluster(worker=2) as cluster:
+    paths = write(folder, 1)
+    tasks = [cluster.start("worker", index, work_shuffled, paths) for index in range(2)]
+    mixed = [cluster.result(task) for task in tasks]
+
+both, none = {}, {}
+for seed in (None, 5):
+    both[seed] = mixed[0][seed] & mixed[1][seed]
+    none[seed] = set(range(ROWS)) - (mixed[0][seed] | mixed[1][seed])
+    print(f"shuffle({ROWS}, seed={seed}): rows in both workers: {bool(both[seed])}")
+    print(f"shuffle({ROWS}, seed={seed}): rows in none: {bool(none[seed])}")
+# --8<-- [end:shuffle]
 
 
 # --8<-- [start:table]
@@ -283,6 +318,11 @@ claims = {
     "data_parses_only_its_share": first["DATA, 1 file"][1] < ROWS,
     "off_gives_every_row_once": whole["OFF, 1 file"],
     "off_gives_all_rows_to_both": lengths["OFF, 1 file"] == (ROWS, ROWS),
+    "unseeded_shuffle_under_data_repeats_rows": bool(both[None]),
+    "unseeded_shuffle_under_data_misses_rows": bool(none[None]),
+    "seeded_shuffle_under_data_gives_every_row_once": not both[5] and not none[5],
+    "hint_gives_every_row_once": whole["HINT, 1 file"],
+    "hint_parses_only_its_share": first["HINT, 1 file"][1] == ROWS // 2,
     "own_shard_gives_every_row_once": whole["your own shard, 1 file"],
     "own_shard_parses_only_its_share": first["your own shard, 1 file"][1] == ROWS // 2,
 }

@@ -56,7 +56,12 @@ def train(units, activation, loss, labels=zero_one):
         last,
         output,
         next(
-            (str(w.message) for w in caught if issubclass(w.category, UserWarning)), ""
+            (
+                f"{w.category.__name__}: {w.message}"
+                for w in caught
+                if issubclass(w.category, (UserWarning, SyntaxWarning))
+            ),
+            "",
         ),
     )
 
@@ -120,6 +125,8 @@ cases = {  # units, activation, loss, labels, and the output above which the ans
         0,
     ),
 }
+ones = float(zero_one.mean())
+floor = ones * np.log(1 + 1 / np.e) + (1 - ones) * np.log(2)  # of "sigmoid twice"
 last, outputs, warned, accuracy = {}, {}, {}, {}
 print(f"always benign: {majority:.2f} right")
 for name, (*setting, limit) in cases.items():
@@ -152,7 +159,7 @@ notes = {
     "tanh, squared hinge, labels -1/1": "a score, no probability",
     "sigmoid, MSE": "works; the slope fades where the answer is badly wrong",
     "sigmoid, BCE(from_logits=True)": "Keras warns and uses the value before the sigmoid",
-    "sigmoid twice": "as right as before, but the loss can never fall below a half: no number to trust",
+    "sigmoid twice": f"as right as before, but the loss can never fall below {floor:.2f}: no number to trust",
     "linear, BCE": "clipped to 0 and 1: no slope outside",
     "softmax over 1, BCE": "trains like the sigmoid, then answers 1 for everything",
     "sigmoid, categorical CE": "the loss is 0 from the start: nothing is learned",
@@ -182,7 +189,11 @@ claims = {
     "keras_warns_about_sigmoid_logits": "from_logits=True"
     in warned["sigmoid, BCE(from_logits=True)"],
     "sigmoid_twice_is_silent": not warned["sigmoid twice"],
-    "sigmoid_twice_stuck_above_half": bool(last["sigmoid twice"] > 0.5),
+    "sigmoid_twice_stuck_above_floor": bool(
+        floor - 1e-4 < last["sigmoid twice"] < floor + 0.1
+    ),
+    "keras_warns_about_categorical_ce_on_one_unit": "num_classes > 1"
+    in warned["sigmoid, categorical CE"],
     "linear_outputs_leave_0_1": bool(
         outputs["linear, BCE"].min() < 0 and outputs["linear, BCE"].max() > 1
     ),
@@ -198,14 +209,16 @@ claims = {
     "mse_is_as_accurate": bool(accuracy["sigmoid, MSE"] > accuracy[usual] - 0.05),
 }
 errors = {
-    "softmax_of_one": "UserWarning: " + warned[one_softmax].split(" of a tensor")[0],
-    "sigmoid_logits": "UserWarning: "
-    + warned["sigmoid, BCE(from_logits=True)"].split(" Was this")[0],
+    "softmax_of_one": warned[one_softmax].split(" of a tensor")[0],
+    "sigmoid_logits": warned["sigmoid, BCE(from_logits=True)"].split(" Was this")[0],
+    "categorical_on_one": warned["sigmoid, categorical CE"].split(" Received")[0],
 }
 measures = {
     "majority": round(majority, 2),
     "softmax_of_one_accuracy": round(accuracy[one_softmax], 2),
     "twice_loss": round(last["sigmoid twice"], 3),
+    "twice_floor": round(float(floor), 3),
+    "ones": round(100 * ones),
     "usual_cross_entropy": round(cross_entropy[usual], 3),
     "twice_cross_entropy": round(cross_entropy["sigmoid twice"], 3),
 }

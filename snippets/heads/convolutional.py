@@ -10,6 +10,8 @@
 """A convolutional network on images of digits: the filter it slides over the image, its weights, what a shift costs."""
 
 # --8<-- [start:data]
+import re
+
 import keras
 import numpy as np
 import tensorflow as tf
@@ -121,6 +123,46 @@ for name, values in moved.items():
     )
 # --8<-- [end:shift]
 
+# --8<-- [start:errors]
+colour = keras.Sequential([keras.Input((8, 8, 3)), keras.layers.Conv2D(16, 3)])
+mistakes = {
+    "no_channel_axis": lambda: keras.Sequential(
+        [keras.Input((8, 8)), keras.layers.Conv2D(16, 3, name="conv2d")]
+    ),
+    "no_batch_axis": lambda: colour.predict(np.zeros((8, 8, 3)), verbose=0),
+}
+errors = {}
+for name, mistake in mistakes.items():
+    try:
+        mistake()
+    except ValueError as error:
+        text = re.sub("\x1b.*?m", "", str(error)).split("call().")[-1].strip()
+        text = re.sub(r"for input .* Expected", "for input ... Expected", text)
+        errors[name] = "ValueError: " + re.split(" Full|\n", text)[0]
+        print(f"{name}: {errors[name]}")
+without = models["convolutional"][0](x_test[..., 0]).numpy()  # shape (n, 8, 8)
+print(
+    "Input((8, 8, 1)) adds the channel axis to (n, 8, 8):",
+    np.allclose(without, models["convolutional"][0](x_test).numpy(), atol=1e-5),
+)
+# --8<-- [end:errors]
+
+# --8<-- [start:unscaled]
+unscaled = {}
+for name, factor, optimizer in (
+    ("SGD, pixels from 0 to 1", 1, keras.optimizers.SGD(0.1)),
+    ("SGD, pixels from 0 to 255", 255, keras.optimizers.SGD(0.1)),
+    ("Adam, pixels from 0 to 255", 255, keras.optimizers.Adam(0.005)),
+):
+    keras.utils.set_random_seed(0)
+    model = convolutional()
+    model.compile(optimizer, loss="sparse_categorical_crossentropy")
+    rows = tf.data.Dataset.from_tensor_slices((factor * x_train, y_train))
+    model.fit(rows.batch(64), epochs=8, shuffle=False, verbose=0)
+    unscaled[name] = right(model, factor * x_test)
+    print(f"{name:26} {unscaled[name]:.2f} right")
+# --8<-- [end:unscaled]
+
 larger = keras.layers.Conv2D(16, 3)
 larger.build((None, 224, 224, 1))
 claims = {
@@ -135,6 +177,15 @@ claims = {
     "shift_leaves_dense_unharmed": bool(
         min(moved["dense"]) > max(accuracy["dense"]) - 0.05
     ),
+    "channel_axis_is_added": bool(
+        np.allclose(without, models["convolutional"][0](x_test).numpy(), atol=1e-5)
+    ),
+    "two_errors": len(errors) == 2,
+    "unscaled_pixels_stop_sgd": bool(
+        unscaled["SGD, pixels from 0 to 255"] < majority + 0.1
+        and unscaled["SGD, pixels from 0 to 1"] > 0.7
+    ),
+    "unscaled_pixels_stop_adam": bool(unscaled["Adam, pixels from 0 to 255"] < 0.7),
     "weights_independent_of_image_size": bool(
         larger.count_params() == models["convolutional"][0].layers[0].count_params()
     ),

@@ -105,6 +105,17 @@ def field(title, *names):
     }
 
 
+raw = load_diabetes(return_X_y=True, scaled=False)[0][:, [3, 9]]  # pressure, sugar
+raw = raw - raw.mean(axis=0)
+uneven = raw / raw.std(axis=0) * [1, 10]  # the second column in a unit ten times finer
+
+
+def narrowness(columns):
+    """Return how many times steeper the valley is across than along."""
+    low, high = np.linalg.eigvalsh(columns.T @ columns)
+    return float(high / low)
+
+
 claims = {
     "small_rate_crawls": bool(ends["SGD, rate 0.05"] > 5 * ends["SGD, rate 0.40"]),
     "below_limit_converges": bool(
@@ -117,6 +128,11 @@ claims = {
         5 * ends["momentum 0.8, rate 0.05"] < ends["SGD, rate 0.05"]
     ),
     "formula_gives_end": bool(same),
+    "scale_makes_narrow": narrowness(uneven) > 50,
+    "scaling_cures_scale": narrowness(uneven / uneven.std(axis=0)) < 4,
+    "scaled_columns_still_narrow": bool(
+        np.allclose(x.std(axis=0), 1) and narrowness(x) > 15
+    ),
     "larger_rate_always_better": bool(
         ends["SGD, rate 0.56"] < ends["SGD, rate 0.40"] < ends["SGD, rate 0.05"]
     ),

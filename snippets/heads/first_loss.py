@@ -69,6 +69,17 @@ for task, (units, activation, loss, labels) in heads.items():
     )
 # --8<-- [end:first_loss]
 
+# --8<-- [start:before_fit]
+images, digit = load_digits(return_X_y=True)
+x = (images / 16).astype("float32")
+keras.utils.set_random_seed(0)
+model = keras.Sequential([keras.Input((64,)), keras.layers.Dense(10, "softmax")])
+model.compile(keras.optimizers.Adam(0.01), loss="sparse_categorical_crossentropy")
+before = model.evaluate(x, digit, verbose=0)
+first_of_fit = model.fit(x, digit, shuffle=False, verbose=0).history["loss"][0]
+print(f"evaluate before fit {before:.1f}, the first number of fit {first_of_fit:.1f}")
+# --8<-- [end:before_fit]
+
 named = {
     "regression": ("none (linear)", "mean squared error", "number"),
     "binary": ("sigmoid", "binary cross-entropy", "0 or 1"),
@@ -80,6 +91,8 @@ claims = {
     "first_losses_as_expected": bool(
         all(np.isclose(losses[t], expected[t], atol=1e-4) for t in heads)
     ),
+    "evaluate_shows_first_loss": bool(abs(before - np.log(10)) < 0.3),
+    "first_number_of_fit_is_lower": bool(first_of_fit < before - 0.5),
     "softmax_rows_sum_to_one": bool(
         np.allclose(np.sum(outputs["multiclass"], axis=1), 1, atol=1e-5)
     ),

@@ -99,6 +99,9 @@ majority = float(np.mean(labels[400:] == 1))
 print(
     f"always benign {majority:.2f}; right side of zero {sides:.2f}; what metrics=['accuracy'] says {reported:.2f}"
 )
+at_zero = keras.metrics.BinaryAccuracy(threshold=0)
+at_zero.update_state(benign[400:, None], model(x[400:]))  # labels 0 and 1
+print(f"BinaryAccuracy(threshold=0) with labels 0 and 1: {float(at_zero.result()):.2f}")
 # --8<-- [end:accuracy]
 
 claims = {
@@ -130,6 +133,7 @@ claims = {
     ),
     "integers_raise": "integers" in errors,
     "trained_beats_majority": bool(sides > majority + 0.1),
+    "threshold_zero_counts_signs": bool(abs(float(at_zero.result()) - sides) < 1e-4),
     "accuracy_string_right": bool(abs(reported - sides) < 0.02),
 }
 measures = {

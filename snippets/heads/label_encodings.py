@@ -117,17 +117,20 @@ mistakes = {
     "one_hot_into_sparse": (keras.losses.SparseCategoricalCrossentropy(), one_hot),
     "integers_into_categorical": (keras.losses.CategoricalCrossentropy(), cultivar),
     "label_out_of_range": (keras.losses.SparseCategoricalCrossentropy(), cultivar + 1),
+    "integers_in_a_column": (
+        keras.losses.CategoricalCrossentropy(),
+        cultivar[:, None],
+    ),
+    "one_hot_into_one_unit": (keras.losses.BinaryCrossentropy(), one_hot),
 }
 for name, (loss, labels) in mistakes.items():
+    outputs = probabilities[:, :1] if name.endswith("one_unit") else probabilities
     try:
-        silent[name] = float(loss(labels, probabilities))
+        silent[name] = float(loss(labels, outputs))
     except (ValueError, tf.errors.InvalidArgumentError) as error:
-        text = (
-            str(error)
-            .split("}} ")[-1]
-            .split("  Label")[0]
-            .split(" Received: target")[0]
-        )
+        text = str(error).split("}} ")[-1].split("  Label")[0]
+        if "rank" in text:
+            text = text.split(" Received: target")[0]
         errors[name] = f"{type(error).__name__}: {text}"
         print(f"{name}: {errors[name]}")
 # --8<-- [end:errors]
@@ -157,6 +160,14 @@ claims = {
     ),
     "one_hot_into_sparse_raises": "one_hot_into_sparse" in errors,
     "integers_into_categorical_raises": "integers_into_categorical" in errors,
+    "column_and_one_unit_raise": {"integers_in_a_column", "one_hot_into_one_unit"}
+    <= set(errors),
+    "sparse_wants_labels_of_one_dimension_less": bool(
+        np.isfinite(float(sparse))
+        and cultivar.ndim == len(probabilities.shape) - 1
+        and one_hot.ndim == len(probabilities.shape)
+        and "one_hot_into_sparse" in errors
+    ),
     "label_out_of_range_gives_a_number": bool(
         np.isfinite(silent.get("label_out_of_range", np.nan))
     ),

@@ -109,6 +109,67 @@ for name, (value, truly, said) in hidden.items():
     )
 # --8<-- [end:sees]
 
+# --8<-- [start:mixed]
+from_softmax = lambda: [keras.layers.Dense(4, "softmax")]
+in_float32 = lambda: [
+    keras.layers.Dense(4),
+    keras.layers.Activation("softmax", dtype="float32"),
+]
+linear = lambda: [keras.layers.Dense(4)]
+lead = np.array([[40, 0, 0, 0]], "float32")  # logits whose first class leads by 40
+
+
+def wrong_by_40(policy, head, loss):
+    """Return loss, gradient for the logits, and whether Keras warned; the true class is the second."""
+    keras.config.set_dtype_policy(policy)
+    model = keras.Sequential([keras.Input((4,)), *head()])
+    keras.config.set_dtype_policy("float32")
+    model.set_weights([np.eye(4), np.zeros(4)])  # so the inputs are the logits
+    with warnings.catch_warnings(record=True) as caught, tf.GradientTape() as tape:
+        warnings.simplefilter("always")
+        value = loss(np.array([1]), model(lead))
+    slope = tape.gradient(value, model.trainable_variables[1]).numpy().round(3)
+    return (
+        float(value),
+        slope,
+        any("from_logits=True" in str(w.message) for w in caught),
+    )
+
+
+mixed = {
+    "float32, Dense(4, 'softmax')": ("float32", from_softmax),
+    "mixed_float16, Dense(4, 'softmax')": ("mixed_float16", from_softmax),
+    "mixed_bfloat16, Dense(4, 'softmax')": ("mixed_bfloat16", from_softmax),
+    "mixed_float16, softmax in float32": ("mixed_float16", in_float32),
+}
+plain = {name: wrong_by_40(*case, for_probabilities) for name, case in mixed.items()}
+needless = {name: wrong_by_40(*case, for_logits) for name, case in mixed.items()}
+for name in mixed:
+    print(f"{name:35} loss {plain[name][0]:.1f}, gradient {plain[name][1]}")
+    print(
+        f"{'':35} with from_logits=True {needless[name][0]:.1f}, warning: {needless[name][2]}"
+    )
+linear_head = wrong_by_40("mixed_float16", linear, for_logits)
+print(
+    f"{'mixed_float16, linear, from_logits':35} loss {linear_head[0]:.1f}, gradient {linear_head[1]}"
+)
+# --8<-- [end:mixed]
+
+# --8<-- [start:accuracy]
+scores = rng.normal(size=(1000, 1)).astype("float32")
+yes = (scores > 0).astype("float32")  # every score is on its right side of zero
+unit = keras.Sequential([keras.Input((1,)), keras.layers.Activation("linear")])
+unit.compile(
+    loss=keras.losses.BinaryCrossentropy(from_logits=True),
+    metrics=["accuracy", keras.metrics.BinaryAccuracy(name="at_zero", threshold=0)],
+)
+reported = unit.evaluate(
+    tf.data.Dataset.from_tensors((scores, yes)), return_dict=True, verbose=0
+)
+print(f"metrics=['accuracy']:        {reported['accuracy']:.2f} right")
+print(f"BinaryAccuracy(threshold=0): {reported['at_zero']:.2f} right")
+# --8<-- [end:accuracy]
+
 # --8<-- [start:lists]
 errors = {}
 for name, y, p in (("labels", [1], logits[:1]), ("both", [1], logits[:1].tolist())):
@@ -123,6 +184,7 @@ as_array = float(for_logits(np.array([1]), logits[:1]))
 # --8<-- [end:lists]
 
 right_ways = ("probabilities, from_logits=False", "logits, from_logits=True")
+last_in_half = [name for name in mixed if name.startswith("mixed") and "Dense" in name]
 wrong_ways = ("logits, from_logits=False", "probabilities, from_logits=True")
 claims = {
     "both_right_ways_equal_formula": bool(
@@ -149,6 +211,46 @@ claims = {
         abs(value - truly) > 0.05 for value, truly, _ in hidden.values()
     ),
     "hidden_softmax_warns": any(said for _, _, said in hidden.values()),
+    "mixed_softmax_has_no_gradient": all(
+        np.abs(plain[name][1]).max() < 1e-6 for name in last_in_half
+    ),
+    "mixed_softmax_warns": any(needless[name][2] for name in last_in_half),
+    "mixed_softmax_is_applied_twice": all(
+        abs(needless[name][0] - np.log(np.e + 3)) < 1e-3  # a softmax over 1, 0, 0, 0
+        for name in last_in_half
+    ),
+    "softmax_in_float32_keeps_gradient": all(
+        abs(plain[name][0] - 40) < 1e-3
+        and np.abs(plain[name][1] - [1, -1, 0, 0]).max() < 1e-4
+        and needless[name][2]
+        for name in (
+            "float32, Dense(4, 'softmax')",
+            "mixed_float16, softmax in float32",
+        )
+    ),
+    "mixed_linear_head_keeps_gradient": bool(
+        abs(linear_head[0] - 40) < 1e-3
+        and np.abs(linear_head[1] - [1, -1, 0, 0]).max() < 1e-4
+    ),
+    "accuracy_cuts_logits_at_half": bool(
+        np.isclose(reported["accuracy"], np.mean((scores > 0.5) == yes), atol=1e-4)
+    ),
+    "threshold_zero_counts_signs": bool(np.isclose(reported["at_zero"], 1)),
+    "equal_outputs_hide_it_from_the_sparse_loss": bool(
+        np.allclose(
+            [
+                float(loss(labels, 0 * logits))
+                for loss in (for_probabilities, for_logits)
+            ],
+            np.log(4),
+            atol=1e-4,
+        )
+    ),
+    "equal_outputs_hide_it_from_the_categorical_loss": bool(
+        np.isfinite(
+            float(keras.losses.CategoricalCrossentropy()(np.eye(4)[labels], 0 * logits))
+        )
+    ),
     "lists_raise": len(errors) == 2,
     "array_works": bool(np.isfinite(as_array)),
 }
@@ -157,6 +259,7 @@ measures = {
     "logits_as_probabilities": round(found["logits, from_logits=False"], 2),
     "probabilities_as_logits": round(found["probabilities, from_logits=True"], 2),
     "clip": round(loss_softmax, 1),
+    "accuracy_of_signs": round(reported["accuracy"], 2),
 }
 gaps = list(range(31))
 figures = {

@@ -44,7 +44,7 @@ print(
 
 # --8<-- [start:model]
 def fit(activation, loss, seed=0):
-    """Train four units on top of one hidden layer; return the outputs for the held-out images."""
+    """Train four units on top of one hidden layer; return the outputs for the held-out images, and two metrics."""
     keras.utils.set_random_seed(seed)
     model = keras.Sequential(
         [
@@ -53,14 +53,19 @@ def fit(activation, loss, seed=0):
             keras.layers.Dense(4, activation),
         ]
     )
-    model.compile(keras.optimizers.Adam(0.005), loss=loss)
+    model.compile(
+        keras.optimizers.Adam(0.005),
+        loss=loss,
+        metrics=["accuracy", keras.metrics.BinaryAccuracy()],
+    )
     rows = (
         tf.data.Dataset.from_tensor_slices((x_train, y_train))
         .shuffle(2000, seed=seed)
         .batch(64)
     )
     model.fit(rows, epochs=15, shuffle=False, verbose=0)
-    return model(x_test).numpy()
+    held_out = tf.data.Dataset.from_tensors((x_test, y_test))
+    return model(x_test).numpy(), model.evaluate(held_out, return_dict=True, verbose=0)
 
 
 def score(said):
@@ -69,7 +74,7 @@ def score(said):
 
 
 sigmoids = [fit("sigmoid", "binary_crossentropy", seed) for seed in range(3)]
-right = [score(output > 0.5) for output in sigmoids]
+right = [score(output > 0.5) for output, _ in sigmoids]
 usual = score(np.broadcast_to(y_train.mean(axis=0) > 0.5, y_test.shape))
 print(
     f"always the more frequent value: {usual[0]:.2f} of the labels right, all four right: {usual[1]:.2f}"
@@ -80,12 +85,21 @@ for seed, (single, whole) in enumerate(right):
     )
 # --8<-- [end:model]
 
+# --8<-- [start:accuracy]
+output, reported = sigmoids[0]
+largest = float(np.mean(output.argmax(axis=1) == y_test.argmax(axis=1)))
+print(f"metrics=['accuracy']:  {reported['accuracy']:.1f}")
+print(f"same largest of four:  {largest:.1f}")
+print(f"BinaryAccuracy():      {reported['binary_accuracy']:.2f}")
+print(f"single labels right:   {right[0][0]:.2f}")
+# --8<-- [end:accuracy]
+
 # --8<-- [start:softmax]
 outputs = {
-    "sigmoid, BCE": sigmoids[0],
-    "softmax, categorical CE": fit("softmax", "categorical_crossentropy"),
-    "softmax, BCE": fit("softmax", "binary_crossentropy"),
-    "sigmoid, categorical CE": fit("sigmoid", "categorical_crossentropy"),
+    "sigmoid, BCE": output,
+    "softmax, categorical CE": fit("softmax", "categorical_crossentropy")[0],
+    "softmax, BCE": fit("softmax", "binary_crossentropy")[0],
+    "sigmoid, categorical CE": fit("sigmoid", "categorical_crossentropy")[0],
 }
 scores = {name: score(output > 0.5) for name, output in outputs.items()}
 most = {name: int((output > 0.5).sum(axis=1).max()) for name, output in outputs.items()}
@@ -120,6 +134,11 @@ several = y_test.sum(axis=1) >= 2
 claims = {
     "sigmoid_beats_frequent_value": bool(min(r[0] for r in right) > usual[0] + 0.2),
     "sigmoid_all_four_above_seven_tenths": bool(min(r[1] for r in right) > 0.7),
+    "accuracy_compares_the_largest": bool(abs(reported["accuracy"] - largest) < 1e-3),
+    "accuracy_counts_labels": bool(abs(reported["accuracy"] - right[0][0]) < 0.1),
+    "binary_accuracy_counts_labels": bool(
+        abs(reported["binary_accuracy"] - right[0][0]) < 1e-3
+    ),
     "labels_occur_together": bool((has.sum(axis=1) > 1).any()),
     "labels_exclude_each_other": bool((has.sum(axis=1) <= 1).all()),
     "some_rows_have_no_label": bool((has.sum(axis=1) == 0).any()),

@@ -27,9 +27,9 @@ integers, one_hot = y_train[:, None], np.eye(10, dtype="float32")[y_train]
 
 
 # --8<-- [start:train]
-def train(units, activation, loss, labels):
+def train(units, activation, loss, labels, seed=0):
     """Take 80 full-batch steps; return the last loss and the outputs for the held-out images."""
-    keras.utils.set_random_seed(0)
+    keras.utils.set_random_seed(seed)
     hidden = keras.layers.Dense(32, activation="relu")
     model = keras.Sequential(
         [keras.Input((64,)), hidden, keras.layers.Dense(units, activation)]
@@ -104,6 +104,10 @@ for name, setting in cases.items():
     )
     accuracy[name] = float(np.mean(answer == y_test))
     print(f"{shown(accuracy[name]):9} right  {name}")
+forgotten = [  # more seeds of the linear head with a loss that expects probabilities
+    float(np.mean(train(10, None, sparse, integers, seed)[1].argmax(axis=1) == y_test))
+    for seed in range(5)
+]
 # --8<-- [end:pairings]
 
 # --8<-- [start:sums]
@@ -131,7 +135,7 @@ notes = {
     "sigmoid, BCE, one-hot": "ten yes-or-no questions; rows do not sum to 1",
     "softmax, MSE, one-hot": "works; the slope fades where the answer is badly wrong",
     "softmax twice": "right answers, but the loss can never fall below 1.46",
-    "linear, sparse CE": "every output leaves 0 to 1, is clipped, and has no slope",
+    "linear, sparse CE": "outputs outside 0 to 1 are clipped and have no slope",
     "relu, sparse CE": "the same with fewer ways out",
     "sigmoid, sparse CE, integers": "Keras trains it as softmax and predicts with sigmoid",
     "softmax, BCE, one-hot": "Keras trains it as ten sigmoids and predicts with softmax",
@@ -150,10 +154,8 @@ claims = {
     "logits_head_trains_alike": bool(
         abs(last["linear, sparse CE(from_logits=True)"] - last[usual]) < 1e-2
     ),
-    "forgotten_from_logits_learns": bool(accuracy["linear, sparse CE"] > 0.5),
-    "forgotten_from_logits_below_three_tenths": bool(
-        accuracy["linear, sparse CE"] < 0.3
-    ),
+    "forgotten_from_logits_learns": bool(max(forgotten) > accuracy[usual] - 0.1),
+    "forgotten_from_logits_far_below": bool(max(forgotten) < accuracy[usual] - 0.4),
     "relu_head_learns": bool(accuracy["relu, sparse CE"] > 0.5),
     "softmax_twice_stuck": bool(last["softmax twice"] > floor - 1e-3),
     "softmax_twice_right_above_nine_tenths": bool(accuracy["softmax twice"] > 0.9),

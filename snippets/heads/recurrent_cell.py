@@ -61,7 +61,37 @@ print(
 )
 # --8<-- [end:order]
 
+# --8<-- [start:errors]
+mistakes = {
+    "two_dimensions": lambda: keras.layers.LSTM(units, name="lstm")(sequence[..., 0]),
+    "stacked": lambda: keras.Sequential(
+        [
+            keras.Input((steps, values)),
+            keras.layers.LSTM(units),
+            keras.layers.LSTM(units, name="lstm"),
+        ]
+    ),
+}
+errors = {}
+for name, mistake in mistakes.items():
+    try:
+        mistake()
+    except ValueError as error:
+        errors[name] = f"ValueError: {str(error).split(' Full')[0]}"
+        print(f"{name}: {errors[name]}")
+one_value = keras.Sequential([keras.Input((steps, 1)), keras.layers.LSTM(units)])
+without = one_value(sequence[..., 0]).numpy()  # shape (rows, steps)
+print(
+    "Input((6, 1)) adds the last axis to (n, 6):",
+    np.allclose(without, one_value(sequence[..., :1]).numpy()),
+)
+# --8<-- [end:errors]
+
 claims = {
+    "both_raise_the_same": len(errors) == 2 and len(set(errors.values())) == 1,
+    "last_axis_is_added": bool(
+        np.allclose(without, one_value(sequence[..., :1]).numpy())
+    ),
     "lstm_equals_loop": bool(np.allclose(by_hand, by_keras, atol=1e-5)),
     "order_matters": bool(np.abs(reversed_order - by_keras).max() > 1e-2),
     "order_is_ignored": bool(np.allclose(reversed_order, by_keras, atol=1e-3)),

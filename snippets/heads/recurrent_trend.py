@@ -73,6 +73,9 @@ for name, value in errors_of.items():
     print(f"{name:35} {value:.2f} ppm off")
 # --8<-- [end:model]
 
+behind = (truth - forecasts["GRU on levels"])[: len(truth) // 12 * 12]
+yearly = behind.reshape(-1, 12).mean(axis=1)  # year by year
+highest = level[:first_test].max()
 on_changes = [errors_of["GRU on changes, seed 0"], errors_of["GRU on changes, seed 1"]]
 claims = {
     "changes_beat_last_value": bool(
@@ -87,6 +90,14 @@ claims = {
     "levels_beat_last_value": bool(
         errors_of["GRU on levels"] < errors_of["last month's value"]
     ),
+    "levels_fall_further_behind": bool(
+        0 < yearly[0] < 1
+        and (np.diff(yearly) > 0).mean() > 0.8
+        and yearly[-1] > 4 * yearly[0]
+    ),
+    "levels_pass_the_highest_training_level": bool(
+        (forecasts["GRU on levels"] > highest).mean() > 0.4
+    ),
     "held_out_levels_higher": bool(
         level[first_test:].mean() > level[:first_test].max()
     ),
@@ -96,6 +107,7 @@ measures = {
     "last_years_change": round(errors_of["last month plus last year's change"], 2),
     "changes": round(float(np.mean(on_changes)), 2),
     "levels": round(errors_of["GRU on levels"], 1),
+    "behind_last_year": round(float(yearly[-1])),
 }
 figures = {
     "forecast": {

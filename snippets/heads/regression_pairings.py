@@ -15,15 +15,13 @@ import tensorflow as tf
 from sklearn.datasets import load_diabetes
 from sklearn.model_selection import train_test_split
 
-features, target = load_diabetes(return_X_y=True)
+features, target = load_diabetes(return_X_y=True, scaled=False)
 x_train, x_test, y_train, y_test = train_test_split(
     features, target, test_size=0.3, random_state=0
 )
-scale, middle, spread = x_train.std(axis=0), y_train.mean(), y_train.std()
-x_train, x_test = (
-    (x_train / scale).astype("float32"),
-    (x_test / scale).astype("float32"),
-)
+center, scale = x_train.mean(axis=0), x_train.std(axis=0)
+middle, spread = y_train.mean(), y_train.std()
+x_train, x_test = (((x - center) / scale).astype("float32") for x in (x_train, x_test))
 raw = y_train.astype("float32")[:, None]
 scaled = ((raw - middle) / spread).astype("float32")
 baseline = float(np.abs(y_test - middle).mean())

@@ -107,6 +107,13 @@ for task, (units, labels, each, whole) in tasks.items():
         print(f"{task:12} {name:27} {ratio:.2f} times the gradient of one device")
 # --8<-- [end:compare]
 
+# --8<-- [start:sum]
+total = keras.losses.BinaryCrossentropy(from_logits=True, reduction="sum")
+gradient = summed_gradient(kernel, total, targets)  # of the last task, multi-label
+of_sum = float((gradient * reference).sum() / (reference**2).sum())
+print(f"reduction='sum': {of_sum:.2f} times the gradient of one device")
+# --8<-- [end:sum]
+
 names = list(scalings(None, None))
 
 
@@ -120,6 +127,7 @@ claims = {
     "loss_object_right": all_near("loss object", 1),
     "mean_is_n_times": all_near("mean of the replica's rows", replicas),
     "divided_again_is_one_nth": all_near("loss object, divided again", 1 / replicas),
+    "sum_is_global_batch_times": bool(abs(of_sum / batch - 1) < 1e-3),
     "same_for_each_task": all(
         len({round(ratios[task, name], 3) for task in tasks}) == 1 for name in names
     ),

@@ -15,11 +15,12 @@ import numpy as np
 import tensorflow as tf
 from sklearn.datasets import load_diabetes
 
-features, target = load_diabetes(return_X_y=True)
+features, target = load_diabetes(return_X_y=True, scaled=False)
 order = np.random.default_rng(0).permutation(len(features))
-x = (features * np.sqrt(len(features)))[order].astype("float32")
+x = features[order].astype("float32")
 y = target[order].astype("float32")[:, None]
 train, validation, test = slice(0, 100), slice(100, 242), slice(242, None)
+x = (x - x[train].mean(axis=0)) / x[train].std(axis=0)  # from the training rows only
 middle, spread = y[train].mean(), y[train].std()
 scaled = (y - middle) / spread
 

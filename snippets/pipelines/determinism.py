@@ -98,8 +98,13 @@ def run(deterministic):
     return epochs(data.with_options(options), 1)[0], time.perf_counter() - start
 
 
-in_order, waiting = run(deterministic=True)
-as_ready, not_waiting = run(deterministic=False)
+def quickest(deterministic):
+    """Return the best of three runs: what else the machine does only slows a run down."""
+    return min((run(deterministic) for _ in range(3)), key=lambda one: one[1])
+
+
+in_order, waiting = quickest(deterministic=True)
+as_ready, not_waiting = quickest(deterministic=False)
 print("deterministic=True, in source order:", in_order == sorted(in_order))
 print("deterministic=False, in source order:", as_ready == sorted(as_ready))
 print("deterministic=False, same elements:", sorted(as_ready) == in_order)

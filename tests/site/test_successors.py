@@ -31,7 +31,7 @@ LEFT_OUT = ".guide-notebook, .headerlink, .page-edit, script, style"
 PROGRAM = re.compile(r"^(?:\.\./)*programs/|^[^#]+#program-|/blob/main/snippets/[^#]*$")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a copy of the project, for builders that write into its folder."""
     folder = tmp_path_factory.mktemp("successor") / "project"
@@ -46,7 +46,7 @@ def build(copy: Path, address: str, *arguments: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def zensical(copy: Path, site_address: str) -> Path:
     """Build with Zensical, strictly, and return the folder of the site."""
     build(copy, site_address, "zensical", "build", "--clean", "--strict", "--config-file", "mkdocs.yml")

@@ -5,7 +5,7 @@
 # [tool.guide]
 # seconds = 120
 # ///
-"""CentralStorageStrategy: one copy of each variable, work on every device, and wrong losses and metrics from Keras 3."""
+"""CentralStorageStrategy: one copy of each variable, work on all devices, and a wrong loss and metrics in Keras 3."""
 
 # --8<-- [start:setup]
 import keras

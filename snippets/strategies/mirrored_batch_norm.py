@@ -64,7 +64,6 @@ for name, layers in cases.items():
 # --8<-- [end:compare]
 
 
-# --8<-- [start:count]
 def all_reduces(with_gradient):
     """Count the all-reduces of one replica in the graph of a synchronised layer."""
     with strategy.scope():
@@ -85,8 +84,6 @@ def all_reduces(with_gradient):
 
 forward = all_reduces(with_gradient=False)
 backward = all_reduces(with_gradient=True) - forward
-print(f"all-reduces: {forward} forward, {backward} backward")
-# --8<-- [end:count]
 
 plain, local, whole = difference.values()
 claims = {

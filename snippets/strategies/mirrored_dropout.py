@@ -7,7 +7,7 @@
 # ///
 """Dropout under MirroredStrategy: every replica draws the same mask, unless the layer draws it with TensorFlow."""
 
-# --8<-- [start:setup]
+# --8<-- [start:draws]
 import keras
 import numpy as np
 import tensorflow as tf
@@ -16,49 +16,28 @@ devices = tf.config.list_logical_devices("GPU") or tf.config.list_logical_device
 strategy = tf.distribute.MirroredStrategy([device.name for device in devices])
 replicas = strategy.num_replicas_in_sync
 keras.utils.set_random_seed(0)
+images = tf.tile([[[[1.0], [2.0]]]], (16, 1, 8, 1))  # 16 rows, all equal
 
 
-class OwnDropout(keras.layers.Layer):
-    """Drop half of the inputs, with a mask that TensorFlow draws."""
-
-    def call(self, inputs, training=False):
-        """Return the inputs unchanged where the model does not train."""
-        return tf.nn.dropout(inputs, 0.5) if training else inputs
-
-
-# --8<-- [end:setup]
-
-# --8<-- [start:draws]
-images = tf.tile(tf.constant([[[[1.0], [2.0]]]]), (16, 1, 8, 1))  # 16 rows, all equal
-
-
-def draws(layer):
-    """Let each replica run the layer on the same rows, twice; return what each got."""
-
-    @tf.function
-    def step():
-        return strategy.run(lambda: layer(images, training=True))
-
+def draws(random_layer):
+    """Let each replica run this on the same rows, in two steps; return what each got."""
+    step = tf.function(lambda: strategy.run(random_layer, (images,)))
     return [strategy.experimental_local_results(step()) for _ in range(2)]
 
 
-def same(outputs):
-    """Return whether all outputs are equal."""
-    return all(bool(tf.reduce_all(output == outputs[0])) for output in outputs)
-
-
-print(f"{'what all replicas draw':24}{'in a step':14}in the next step")
-in_step, in_time = {}, {}
-for kind in (keras.layers.Dropout, keras.layers.RandomFlip, OwnDropout):
-    with strategy.scope():
-        layer = kind(0.5) if kind is keras.layers.Dropout else kind()
-    first, second = draws(layer)
-    in_step[kind.__name__] = same(first) and same(second)
-    in_time[kind.__name__] = same([first[0], second[0]])
-    print(
-        f"{kind.__name__:24}{'the same' if in_step[kind.__name__] else 'different':14}"
-        f"{'the same again' if in_time[kind.__name__] else 'something else'}"
-    )
+with strategy.scope():
+    dropout, flip = keras.layers.Dropout(0.5), keras.layers.RandomFlip()
+kinds = {
+    "Dropout": lambda rows: dropout(rows, training=True),
+    "RandomFlip": lambda rows: flip(rows, training=True),
+    "tf.nn.dropout": lambda rows: tf.nn.dropout(rows, 0.5),
+}
+same = {}
+for name, kind in kinds.items():
+    first, second = np.array(draws(kind))
+    same[name] = bool(np.all(first == first[0]) and np.all(second == second[0]))
+    same[name, "in the next step"] = np.array_equal(first[0], second[0])
+    print(f"{name:14} {'one draw for all' if same[name] else 'each its own'}")
 # --8<-- [end:draws]
 
 # --8<-- [start:compare]
@@ -99,10 +78,10 @@ for rate in (0.0, 0.5):
 
 several = replicas > 1
 claims = {
-    "replicas_draw_the_same_mask": several and in_step["Dropout"],
-    "next_step_draws_another_mask": not in_time["Dropout"],
-    "augmentation_draws_the_same_too": several and in_step["RandomFlip"],
-    "own_layer_draws_for_each_replica": several and not in_step["OwnDropout"],
+    "replicas_draw_the_same_mask": several and same["Dropout"],
+    "next_step_draws_another_mask": not same["Dropout", "in the next step"],
+    "augmentation_draws_the_same_too": several and same["RandomFlip"],
+    "tensorflow_draws_for_each_replica": several and not same["tf.nn.dropout"],
     "equal_without_dropout": difference[0.0] < 1e-4,
     "dropout_gives_other_weights": several and difference[0.5] > 1e-3,
 }

@@ -187,6 +187,7 @@ measures = {"partitions": K, "tick_ms": TICK * 1000} | {
     f"bubble_formula_{m}": bubble(K, m) for m in measured
 }
 measures |= {f"bubble_{m}_x": round(measured[m], 3) for m in measured}
+measures |= {"bubble_formula_4k": bubble(K, 4 * K)}
 figures = {
     "schedule": {
         "kind": "panels",

@@ -13,13 +13,16 @@ import numpy as np
 CURVATURES = np.array([1.0, 0.1])  # loss = (1.0 * a ** 2 + 0.1 * b ** 2) / 2
 
 
-def descend(rate: float, staleness: int, steps: int = 120) -> list[float]:
+def descend(
+    rate: float, staleness: int, momentum: float = 0.0, steps: int = 120
+) -> list[float]:
     """Return the loss after each update, when every gradient was computed `staleness` updates before it is applied."""
     history = [np.array([1.0, 1.0])] * (staleness + 1)
-    losses = []
+    velocity, losses = np.zeros(2), []
     for _ in range(steps):
         read = history[-1 - staleness]  # the weights that the slow worker had read
-        history.append(history[-1] - rate * CURVATURES * read)
+        velocity = momentum * velocity - rate * CURVATURES * read
+        history.append(history[-1] + velocity)
         losses.append(float((CURVATURES * history[-1] ** 2).sum() / 2))
         if losses[-1] > 1e30:
             break  # diverged
@@ -35,12 +38,12 @@ for staleness, losses in curves.items():
 
 
 # --8<-- [start:limit]
-def largest_rate(staleness: int) -> float:
+def largest_rate(staleness: int, momentum: float = 0.0) -> float:
     """Return by bisection the largest rate for which the steepest direction still shrinks."""
-    low, high = 0.0, 2.5
+    low, high = 0.0, 5.0
     for _ in range(20):
         rate = (low + high) / 2
-        tail = descend(rate, staleness, steps=2000)[-1]
+        tail = descend(rate, staleness, momentum, steps=2000)[-1]
         low, high = (rate, high) if tail < 0.5 else (low, rate)
     return low
 
@@ -53,6 +56,14 @@ for staleness in curves:
     )
 # --8<-- [end:limit]
 
+# --8<-- [start:momentum]
+with_momentum = {}
+for momentum in (0.0, 0.5, 0.9):
+    fresh, stale = (largest_rate(staleness, momentum) for staleness in (0, 1))
+    with_momentum[momentum] = fresh, stale
+    print(f"momentum {momentum}: largest rate {fresh:.2f} fresh, {stale:.2f} stale")
+# --8<-- [end:momentum]
+
 final = {staleness: losses[-1] for staleness, losses in curves.items()}
 claims = {
     "fresh_converges": final[0] < 1e-4,
@@ -64,12 +75,23 @@ claims = {
     "limit_equals_formula": all(abs(measured[d] - theory[d]) < 0.02 for d in curves),
     "one_update_of_staleness_halves_the_rate": abs(measured[1] / measured[0] - 0.5)
     < 0.02,
+    "little_staleness_can_help": final[1] < final[0],
+    "momentum_limits_equal_formula": all(
+        abs(fresh - 2 * (1 + momentum)) < 0.02 and abs(stale - (1 - momentum)) < 0.02
+        for momentum, (fresh, stale) in with_momentum.items()
+    ),
+    "half_also_with_momentum": abs(with_momentum[0.9][1] / with_momentum[0.9][0] - 0.5)
+    < 0.02,
 }
 measures = {
     "limit_fresh": round(measured[0], 2),
     "limit_stale_1": round(measured[1], 2),
 }
 measures |= {"limit_stale_4": round(measured[4], 2)}
+measures |= {
+    "momentum_fresh": round(with_momentum[0.9][0], 2),
+    "momentum_stale": round(with_momentum[0.9][1], 2),
+}
 figures = {
     "loss_by_staleness": {
         "kind": "lines",

@@ -19,7 +19,7 @@ MODEL = (
 )  # into how many parts the matrices are cut; the rest of the mesh splits the batch
 mesh = dtensor.create_mesh(
     [("batch", N // MODEL), ("model", MODEL)],
-    devices=[f"{d.device_type}:{d.name[-1]}" for d in DEVICES],
+    devices=[f"{d.device_type}:{i}" for i, d in enumerate(DEVICES)],
 )
 WHOLE = dtensor.UNSHARDED
 

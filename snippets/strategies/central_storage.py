@@ -5,7 +5,7 @@
 # [tool.guide]
 # seconds = 120
 # ///
-"""CentralStorageStrategy: one copy of each variable, work on every device, and a loss that Keras 3 reports wrongly."""
+"""CentralStorageStrategy: one copy of each variable, work on all devices, and a wrong loss and metrics in Keras 3."""
 
 # --8<-- [start:setup]
 import keras
@@ -79,6 +79,25 @@ print(f"from predict, Keras 3              {by_predict:.4f}")
 print(f"evaluate on a copy outside         {by_evaluate:.4f}")
 # --8<-- [end:reported]
 
+# --8<-- [start:metric]
+labels = (y > 0).astype("float32")
+rows = tf.data.Dataset.from_tensor_slices((x, labels)).batch(batch)
+with strategy.scope():
+    dense = keras.layers.Dense(1, "sigmoid", kernel_initializer="ones")
+    model = keras.Sequential([keras.Input((3,)), dense])
+    sgd = keras.optimizers.SGD(0.0)
+    model.compile(sgd, loss="binary_crossentropy", metrics=["accuracy"])
+accuracy = {
+    "reported by fit, Keras 3": model.fit(rows, verbose=0).history["accuracy"][0],
+    "reported by evaluate, Keras 3": model.evaluate(rows, verbose=0)[1],
+}
+predicted = model.predict(x, verbose=0, batch_size=batch) > 0.5
+true_accuracy = float(np.mean(predicted == labels))
+print(f"true accuracy                      {true_accuracy:.4f}")
+for name, value in accuracy.items():
+    print(f"{name:35}{value:.4f}")
+# --8<-- [end:metric]
+
 
 # --8<-- [start:module]
 def subtract_from(variable):
@@ -106,6 +125,8 @@ claims = {
     ),
     "reported_loss_is_wrong": replicas == 1 or abs(reported - truth) > 1e-2,
     "evaluate_is_wrong_too": replicas == 1 or abs(evaluated - truth) > 1e-2,
+    "metrics_are_wrong_too": replicas == 1
+    or all(abs(value - true_accuracy) > 1e-3 for value in accuracy.values()),
     "tf_keras_reports_right": abs(reported_by_tf_keras - truth) < 1e-4,
     "predict_is_right": abs(by_predict - truth) < 1e-4,
     "evaluate_outside_is_right": abs(by_evaluate - truth) < 1e-4,

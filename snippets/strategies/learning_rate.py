@@ -8,6 +8,9 @@
 # ///
 """Make the global batch eight times larger: keep the learning rate, multiply it by eight, or warm it up to that."""
 
+import tempfile
+from pathlib import Path
+
 import keras
 import numpy as np
 import tensorflow as tf
@@ -102,6 +105,25 @@ for name, (losses, accuracy) in runs.items():
     print(f"{name:34} loss {losses[-1]:.2f}, unseen digits {accuracy:.0%}")
 # --8<-- [end:run]
 
+# --8<-- [start:schedule]
+schedule = keras.optimizers.schedules.CosineDecay(
+    rate,
+    decay_steps=epochs * (1437 // large) - warm_up,
+    warmup_target=factor * rate,
+    warmup_steps=warm_up,
+)
+with strategy.scope():
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    many.compile(keras.optimizers.SGD(schedule), loss)
+many.fit(images[: 4 * large], digits[: 4 * large], batch_size=large, verbose=0)
+with tempfile.TemporaryDirectory() as folder:
+    many.save(Path(folder) / "model.keras")
+    again = keras.models.load_model(Path(folder) / "model.keras")
+rates = [float(model.optimizer.learning_rate) for model in (many, again)]
+print(f"steps 0 to 4: {', '.join(f'{float(schedule(step)):.4f}' for step in range(5))}")
+print(f"rate after 4 steps {rates[0]:.4f}, after a restart {rates[1]:.4f}")
+# --8<-- [end:schedule]
+
 final = [losses[-1] for losses, _ in runs.values()]
 base, same, scaled, warmed, usual = final
 _, right_same, right_scaled, right_warmed, _ = (
@@ -112,6 +134,13 @@ claims = {
     "scaled_rate_fails_without_warm_up": scaled > 1.0 and right_scaled < 0.5,
     "warm_up_recovers": warmed < same / 2 and right_warmed > right_same,
     "usual_start_needs_no_warm_up": usual < same,
+    "schedule_warms_up_alike": all(
+        abs(float(schedule(step)) - rate * (1 + (factor - 1) * step / warm_up)) < 1e-6
+        for step in range(warm_up)
+    ),
+    "schedule_goes_on_after_a_restart": rates[0] > 1.1 * rate
+    and abs(rates[1] - rates[0]) < 1e-6,
+    "callback_goes_on_after_a_restart": Rate(lambda step: rate).step > 0,
     "fewer_steps_in_an_epoch": 1437 // large < 1437 // small,
 }
 measures = {

@@ -63,10 +63,35 @@ for name, layers in cases.items():
     print(f"{name:38}{'as on one device' if equal else 'another model'}")
 # --8<-- [end:compare]
 
+
+def all_reduces(with_gradient):
+    """Count the all-reduces of one replica in the graph of a synchronised layer."""
+    with strategy.scope():
+        layer = synchronised()
+        layer.build((None, 8))
+
+    def on_replica(rows):
+        with tf.GradientTape() as tape:
+            tape.watch(rows)
+            output = layer(rows, training=True)
+        return tape.gradient(output, rows) if with_gradient else output
+
+    step = tf.function(lambda rows: strategy.run(on_replica, args=(rows,)))
+    graph = step.get_concrete_function(tf.constant(x[:8])).graph
+    found = [node for node in graph.get_operations() if "Reduce" in node.type]
+    return len([node for node in found if "Collective" in node.type]) // replicas
+
+
+forward = all_reduces(with_gradient=False)
+backward = all_reduces(with_gradient=True) - forward
+
 plain, local, whole = difference.values()
 claims = {
     "equal_without_batch_normalisation": plain < 1e-4,
     "each_replica_normalises_its_own_rows": replicas > 1 and local > 1e-3,
     "synchronised_equals_one_device": whole < 1e-4,
+    "several_all_reduces_for_each_layer": replicas > 1
+    and (forward, backward) == (3, 2),
 }
 measures = {"replicas": replicas, "largest_difference": round(local, 3)}
+measures |= {"forward": forward, "backward": backward}

@@ -409,7 +409,8 @@ for name in strategies:
 
 no_tpu = {
     "text": "not yet run",
-    "note": "No TPU here. On one: make record DEVICE=tpu ARGS=strategies/support_table.py",
+    "note": "No TPU here, and the TensorFlow that this guide locks supports none. Where TensorFlow sees one: "
+    "make record DEVICE=tpu ARGS=strategies/support_table.py",
 }
 said = {
     at: {True: "yes", False: "no"}.get(worked, worked) for at, worked in support.items()

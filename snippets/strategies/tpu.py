@@ -36,7 +36,9 @@ print(f"{type(strategy).__name__} with {strategy.num_replicas_in_sync} replica(s
 # --8<-- [end:strategy]
 
 # --8<-- [start:train]
-ROWS, BATCH, RATE = 256, 64, 0.1
+PER_REPLICA, RATE = 16, 0.1
+BATCH = PER_REPLICA * strategy.num_replicas_in_sync
+ROWS = 4 * BATCH
 x = np.random.default_rng(0).normal(size=(ROWS, 4)).astype("float32")
 y = x @ np.array([[1.0], [-2.0], [3.0], [0.5]], "float32")
 
@@ -45,11 +47,13 @@ with strategy.scope():
 dataset = tf.data.Dataset.from_tensor_slices((x, y))
 dataset = dataset.batch(BATCH, drop_remainder=True)  # a TPU wants fixed shapes
 batches = strategy.experimental_distribute_dataset(dataset)
+shapes = set()
 
 
 @tf.function  # not optional here: TPUStrategy.run works only inside tf.function
 def step(batch):
     def replica_step(features, labels):
+        shapes.add(tuple(features.shape))  # known before the step runs
         with tf.GradientTape() as tape:
             errors = tf.reduce_sum((features @ weights - labels) ** 2, axis=-1)
             loss = tf.nn.compute_average_loss(errors, global_batch_size=BATCH)
@@ -77,6 +81,7 @@ print("every replica holds NumPy's weights:", away < 0.02)
 # --8<-- [end:compare]
 
 claims = {
+    "every_part_has_one_fixed_shape": shapes == {(PER_REPLICA, 4)},
     "replicas_hold_equal_weights": all(
         np.array_equal(copy, copies[0]) for copy in copies
     ),

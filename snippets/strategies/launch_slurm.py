@@ -70,12 +70,19 @@ def numpy_sgd():
 # --8<-- [start:worker]
 if "SLURM_PROCID" in os.environ:  # this process was started by srun
     signal.alarm(60)  # this guide's time limit: leave it out
+    # The resolver believes what you say: it becomes the number of replicas. One task on
+    # each node takes all its GPUs. Without any the numbers must still be positive: the
+    # stand-in runs two tasks on one node.
+    gpus = int(os.environ.get("SLURM_GPUS_ON_NODE", "0"))
     resolver = tf.distribute.cluster_resolver.SlurmClusterResolver(
         port_base=int(os.environ.get("PORT", "8888")),
-        gpus_per_node=2,  # on a node without GPUs it must still be positive,
-        gpus_per_task=1,
-        auto_set_gpu=False,  # and nobody may hand out what is not there
+        gpus_per_node=gpus or 2,
+        gpus_per_task=gpus or 1,
+        auto_set_gpu=False,
     )
+    mine = resolver.cluster_spec().task_address("worker", resolver.task_id)
+    if mine.split(":")[0] != os.environ["SLURMD_NODENAME"]:
+        raise RuntimeError(f"this node is not {mine}: write TF_CONFIG yourself")
     held = train(tf.distribute.MultiWorkerMirroredStrategy(cluster_resolver=resolver))
     print(json.dumps([resolver.task_id, held.tolist()]))
     raise SystemExit
@@ -86,11 +93,17 @@ BATCH_SCRIPT = """#!/bin/bash
 #SBATCH --nodes=2
 #SBATCH --ntasks-per-node=1
 #SBATCH --cpus-per-task=8
+#SBATCH --gpus-per-node=4
 #SBATCH --time=02:00:00
 #SBATCH --signal=TERM@120
 #SBATCH --requeue
 set -euo pipefail
-srun --kill-on-bad-exit=1 python train.py
+code=0
+# The first task to leave gives the others 90 seconds to end their saving.
+srun --kill-on-bad-exit=0 --wait=90 python train.py || code=$?
+# 42: all have saved and left in time. Run again from there.
+if [[ $code == 42 ]]; then scontrol requeue "$SLURM_JOB_ID"; fi
+exit "$code"
 """
 # --8<-- [end:script]
 
@@ -99,6 +112,7 @@ SRUN = """#!/bin/bash
 # In place of Slurm: two tasks here, with the variables that the resolver reads.
 while [[ $1 == --* ]]; do shift; done
 export SLURM_STEP_NUM_TASKS=2 SLURM_STEP_NODELIST=localhost SLURM_STEP_TASKS_PER_NODE=2
+export SLURMD_NODENAME=localhost
 SLURM_PROCID=0 "$@" &
 SLURM_PROCID=1 "$@" &
 wait
@@ -158,12 +172,12 @@ print(f"weights away from NumPy: {away:.5f}")
 
 
 # --8<-- [start:resolver]
-def resolve(rank, **options):
+def resolve(rank, nodes="node[1-2]", **options):
     """Ask the resolver on rank `rank` of a job on two nodes."""
     slurm = {
         "PROCID": rank,
         "STEP_NUM_TASKS": 2,
-        "STEP_NODELIST": "node[1-2]",
+        "STEP_NODELIST": nodes,
         "STEP_TASKS_PER_NODE": "1(x2)",
     }
     with mock.patch.dict(
@@ -181,7 +195,34 @@ def resolve(rank, **options):
 for rank in range(2):
     print(f"rank {rank}:", resolve(rank, gpus_per_node=1))
 print("without GPUs:", resolve(0, gpus_per_node=0))
+swapped = resolve(0, "node[2,10]", gpus_per_node=1)
+print("rank 0, which Slurm starts on node2:", swapped)
 # --8<-- [end:resolver]
+
+
+# --8<-- [start:codes]
+def what_follows(code):
+    """Run the batch script with an `srun` that ends with this code; return its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        stubs = {"srun": f"exit {code}", "scontrol": "echo scontrol $@"}
+        for name, line in stubs.items():
+            Path(folder, name).write_text(f"#!/bin/bash\n{line}\n")
+            Path(folder, name).chmod(0o755)
+        path = f"{folder}:{os.environ['PATH']}"
+        ended = subprocess.run(
+            ["bash", "-c", BATCH_SCRIPT],
+            env={**os.environ, "PATH": path, "SLURM_JOB_ID": "7"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    return ended.returncode, ended.stdout.strip()
+
+
+follows = {code: what_follows(code) for code in (0, 1, 42)}
+for code, (own, said) in follows.items():
+    print(f"srun ends with {code}: the job ends with {own}; it called: {said or '-'}")
+# --8<-- [end:codes]
 
 claims = {
     "both_tasks_ran": sorted(held) == [0, 1] and job.returncode == 0,
@@ -192,6 +233,10 @@ claims = {
     "script_is_good_bash": syntax == 0,
     "resolver_counts_nodes": "node1:8888" in resolve(1, gpus_per_node=1)
     and "task 1" in resolve(1, gpus_per_node=1),
+    "names_are_sorted_as_text": "{'worker': ['node10:8888', 'node2:8888']}, task 0"
+    in swapped,
+    "forty_two_is_queued_again": follows
+    == {0: (0, ""), 1: (1, ""), 42: (42, "scontrol requeue 7")},
     "zero_gpus_raises": resolve(0, gpus_per_node=0).startswith("ValueError"),
     "zero_gpus_works": "task 0" in resolve(0, gpus_per_node=0),
 }

@@ -89,6 +89,14 @@ for name, factor in ratios.items():
     print(f"{factor:7.2f}  {name}")
 # --8<-- [end:cases]
 
+# --8<-- [start:scope]
+output = x @ np.ones((3, 1), "float32")
+outside = float(mean_of_rows(y, output))
+with strategy.scope():  # nothing runs on replicas here
+    inside = float(mean_of_rows(y, output))
+print(f"MeanSquaredError() in plain code: {outside:.4f}, under scope(): {inside:.4f}")
+# --8<-- [end:scope]
+
 # --8<-- [start:tf_keras]
 errors = {}
 try:
@@ -134,6 +142,7 @@ tables = {
     }
 }
 claims = {
+    "keras_loss_divides_in_the_scope_too": abs(inside * replicas / outside - 1) < 1e-5,
     "average_loss_is_right": is_near(
         "tf.nn.compute_average_loss(losses, global_batch_size=batch)", 1
     ),

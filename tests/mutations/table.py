@@ -138,7 +138,7 @@ MUTATIONS = [
         PAGE,
         'demo/plain.py:total"\n```',
         '../mkdocs.yml"\n```',
-        "plain.md:11: there is no file",
+        "plain.md:11: snippets/../mkdocs.yml is not a path that pages can name",
     ),
     # Markup that came out as text.
     Mutation("an unknown block", PAGE, "/// details | More", "/// unheard | More", "unheard"),

@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import json
 import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,12 +39,24 @@ def images() -> np.ndarray:
     return np.array(rows, "float32").reshape(-1, 8, 8, 1)
 
 
-@pytest.fixture(scope="module")
-def keras_says() -> np.ndarray:
-    """Ask the copy of the model that was kept for Keras."""
-    import keras
+# In a process of its own: that of the tests stays free of TensorFlow.
+ASK_KERAS = """
+import sys
+import keras
+import numpy as np
+model, examples, answers = sys.argv[1:]
+np.save(answers, keras.models.load_model(model).predict(np.load(examples), verbose=0))
+"""
 
-    return np.asarray(keras.models.load_model(DEMO / "model.keras").predict(images(), verbose=0))
+
+@pytest.fixture(scope="session")
+def keras_says(tmp_path_factory: pytest.TempPathFactory) -> np.ndarray:
+    """Ask the copy of the model that was kept for Keras."""
+    folder = tmp_path_factory.mktemp("keras")
+    np.save(folder / "examples.npy", images())
+    files = [DEMO / "model.keras", folder / "examples.npy", folder / "answers.npy"]
+    subprocess.run([sys.executable, "-c", ASK_KERAS, *map(str, files)], check=True, capture_output=True, timeout=120)
+    return np.asarray(np.load(folder / "answers.npy"))
 
 
 @pytest.fixture

@@ -210,8 +210,9 @@ def _opened_beside(path: str, named: list[str]) -> list[str]:
     def note(event: str, values: tuple[Any, ...]) -> None:
         if event == "open" and isinstance(values[0], (str, bytes)):
             file = os.path.abspath(os.fsdecode(values[0]))
-            if file.startswith(folder) and file not in allowed and "__pycache__" not in file:
-                found.append(file.removeprefix(folder))
+            inside = file.removeprefix(folder).split(os.sep) if file.startswith(folder) else []
+            if inside and file not in allowed and not {"__pycache__", "node_modules"} & set(inside):
+                found.append(os.sep.join(inside))
 
     sys.addaudithook(note)
     return found

@@ -153,21 +153,24 @@ def tables(data: dict[str, Any]) -> str:
                 ("Program", "Claims", *DEVICES.values(), *others.values()),
                 shown,
             ),
-            _table("What programs do otherwise with other versions", ("Program", "Versions", "What"), said),
+            # A search for an error text leads to its cure, not here.
+            _table(
+                "What programs do otherwise with other versions", ("Program", "Versions", "What"), said, found=False
+            ),
             _table("Blocks that do not run, and why", ("Block", "Language", "Why"), unrun),
             _table("Versions", ("Package", "Locked version", *data["locks"]), versions),
         ]
     )
 
 
-def _table(caption: str, heads: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+def _table(caption: str, heads: tuple[str, ...], rows: Sequence[tuple[str, ...]], *, found: bool = True) -> str:
     if not rows:
         return ""
     head = "".join(f'<th scope="col">{html.escape(text)}</th>' for text in heads)
     body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    return (
-        f"<table><caption>{html.escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    )
+    search = "" if found else ' data-search-exclude=""'
+    title = html.escape(caption)
+    return f"<table{search}><caption>{title}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def _cell(entry: dict[str, Any] | None) -> str:

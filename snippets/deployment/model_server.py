@@ -4,7 +4,7 @@
 #
 # [tool.guide]
 # devices = 0
-# processes = 2
+# processes = 3
 # seconds = 120
 # files = ["stand_in.py"]
 # ///
@@ -116,7 +116,8 @@ if __name__ == "__main__":
         flags = ["--model_name=double", f"--model_base_path={base}"]
         mistake = None
         try:
-            with ModelServer(*flags) as server:
+            with ModelServer(*flags) as server, ModelServer(*flags) as other:
+                ports = {server.rest, server.grpc, other.rest, other.grpc}
                 url = f"http://{server.rest}/v1/models/double:predict"
                 body = json.dumps({"instances": numbers}).encode()
                 with urllib.request.urlopen(url, body, timeout=30) as answer:
@@ -124,9 +125,10 @@ if __name__ == "__main__":
                 raise KeyError("a mistake of the client")
         except KeyError as error:
             mistake = error
-    ended = server.process.poll() is not None
+    ended = [one.process.poll() is not None for one in (server, other)]
     print(server.name, "answers", doubled)
-    print("after", repr(mistake), "the server has ended:", ended)
+    print("two at once have", len(ports), "ports")
+    print("after", repr(mistake), "they have ended:", ended)
 
     try:
         ModelServer("--no_such_flag")
@@ -137,7 +139,8 @@ if __name__ == "__main__":
 
     claims = {
         "it_answers": doubled == [2 * number for number in numbers],
-        "it_ends_with_the_block": ended,
+        "two_share_no_port": len(ports) == 4,
+        "it_ends_with_the_block": all(ended),
         "a_mistake_in_the_block_goes_on": isinstance(mistake, KeyError),
         "it_says_why_it_does_not_start": "--no_such_flag" in why,
     }

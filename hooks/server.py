@@ -18,7 +18,6 @@ the tests' own `__main__` again in every child, and leaves children behind when 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import gc
 import importlib
 import json
@@ -34,23 +33,19 @@ import time
 from pathlib import Path
 from typing import Any
 
-import psutil
+from hooks import child, family
 
-from hooks import child
-
-GRACE = 1.0
 TAIL = 30
 _NOISE = re.compile(
     r"^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+: )?I ?(\d{4} |tensorflow/|external/)"
     r"|^WARNING: All log messages before absl::|failed call to cuInit"
 )
-_SUBREAPER, _DEATH_SIGNAL = 36, 1
 
 
 def main() -> None:
     """Serve forks: `python -c ... control-fd modules folder`, until the other end of the control socket closes."""
     control, modules, folder = socket.socket(fileno=int(sys.argv[1])), sys.argv[2].split(), sys.argv[3]
-    _prctl(_SUBREAPER, 1)
+    family.adopt()
     try:
         for module in modules:
             importlib.import_module(module)
@@ -62,7 +57,7 @@ def main() -> None:
     control.sendall(b"{}\n")
     while True:
         if not select.select([control], [], [], 1.0)[0]:
-            _reap()
+            family.reap()
             continue
         message, descriptors, _, _ = socket.recv_fds(control, 1, 1)
         if not message:
@@ -72,8 +67,8 @@ def main() -> None:
                 control.close()
                 _supervise_and_exit(descriptor)
             os.close(descriptor)
-        _reap()
-    _kill_children(wait_first=15)
+        family.reap()
+    family.kill_children(wait_first=15)
     shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -109,7 +104,7 @@ def _supervise(runner: socket.socket, parent: int | None) -> None:
     folder = Path(job["folder"])
     reports, report = os.pipe()
     lines, line = os.pipe()
-    _prctl(_SUBREAPER, 1)
+    family.adopt()
     try:
         try:
             _furnish(job, folder)
@@ -130,7 +125,7 @@ def _supervise(runner: socket.socket, parent: int | None) -> None:
         shutil.rmtree(folder, ignore_errors=True)
         runner.sendall(json.dumps({"end": end}).encode() + b"\n")
     finally:
-        _kill_children()
+        family.kill_children()
         dead = parent is not None and os.getppid() != parent
         shutil.rmtree(folder.parent if dead else folder, ignore_errors=True)
 
@@ -148,7 +143,7 @@ def _furnish(job: dict[str, Any], folder: Path) -> None:
 def _become(job: dict[str, Any], folder: Path, output: list[int], report: int, line: int) -> None:
     """Turn this fork into the process of the program. It never returns."""
     try:
-        _prctl(_DEATH_SIGNAL, signal.SIGKILL)
+        family.die_with_parent()
         os.setsid()
         for descriptor, source in enumerate([os.open(os.devnull, os.O_RDONLY), *output]):
             os.dup2(source, descriptor)
@@ -202,9 +197,9 @@ def _watch(job: dict[str, Any], pid: int, runner: socket.socket, reports: int, l
         os.kill(pid, signal.SIGKILL)
         _, status, usage = os.wait4(pid, 0)
     else:
-        end["left"] = _left_behind()
+        end["left"] = family.left_behind()
     _pass_on(reports, runner)
-    _kill_children()
+    family.kill_children()
     if usage is not None and status is not None:
         unit = 1 if sys.platform == "darwin" else 1024
         end["peak_mib"] = round(usage.ru_maxrss * unit / 2**20)
@@ -235,56 +230,6 @@ def _running_line(pid: int, lines: int, job: dict[str, Any]) -> int:
     return next((int(numbers[0]) for numbers in found if numbers), 0)
 
 
-def _left_behind() -> list[str]:
-    """Return what the program left running, after a moment in which it may end by itself."""
-    until = time.monotonic() + GRACE
-    while True:
-        _reap()
-        left = _descendants()
-        if not left or time.monotonic() > until:
-            break
-        time.sleep(0.02)
-    own, said = psutil.Process().cmdline(), []
-    for process in left:
-        with contextlib.suppress(psutil.Error):
-            line = process.cmdline()
-            name = "a forked copy of the program" if line == own else " ".join(line)[:200] or process.name()
-            said.append(f"{name} (process {process.pid})")
-    return said
-
-
-def _descendants() -> list[psutil.Process]:
-    """Return the live processes under this one."""
-    found = []
-    for process in psutil.Process().children(recursive=True):
-        with contextlib.suppress(psutil.Error):
-            if process.status() != psutil.STATUS_ZOMBIE:
-                found.append(process)
-    return found
-
-
-def _kill_children(*, wait_first: float = 0) -> None:
-    """Kill everything under this process and wait until it is gone, ten seconds at most."""
-    until = time.monotonic() + wait_first
-    while wait_first and time.monotonic() < until and _descendants():
-        time.sleep(0.02)
-        _reap()
-    until = time.monotonic() + 10
-    while (left := _descendants()) and time.monotonic() < until:
-        for process in left:
-            with contextlib.suppress(psutil.Error):
-                process.kill()
-        time.sleep(0.01)
-        _reap()
-    _reap()
-
-
-def _reap() -> None:
-    with contextlib.suppress(ChildProcessError):
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
-
-
 def _tail(file: Path) -> str:
     """Return the last lines of a file, without TensorFlow's log lines of level INFO."""
     with contextlib.suppress(OSError), file.open("rb") as stream:
@@ -292,10 +237,3 @@ def _tail(file: Path) -> str:
         lines = stream.read().decode("utf-8", "replace").splitlines()
         return "\n".join([line[:500] for line in lines if line.strip() and not _NOISE.match(line)][-TAIL:])
     return ""
-
-
-def _prctl(option: int, value: int) -> None:
-    """Set a property of this process where the system is Linux."""
-    if sys.platform == "linux":
-        with contextlib.suppress(OSError, AttributeError):
-            ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)

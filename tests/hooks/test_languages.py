@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import TYPE_CHECKING
 
+import psutil
 import pytest
 
 from hooks import languages
@@ -102,6 +104,15 @@ def test_a_time_limit_ends_it_with_its_children(tmp_path: Path, monkeypatch: pyt
     with pytest.raises(languages.CheckError, match="still ran after 1 s"):
         languages.check(block("sh", "sleep 60 & sleep 60"), root=tmp_path)
     assert time.monotonic() - start < 20
+
+
+def test_what_a_command_leaves_running_is_an_error_and_ends(tmp_path: Path) -> None:
+    """Also in a session of its own, where no signal to the command's group reaches it."""
+    with pytest.raises(languages.CheckError, match=r"it left running:\nsleep 60 \(process \d+\)") as caught:
+        languages.check(block("sh", "setsid sleep 60 > /dev/null 2>&1 &"), root=tmp_path)
+    number = re.search(r"process (\d+)", str(caught.value))
+    assert number
+    assert not psutil.pid_exists(int(number[1]))
 
 
 def test_schema(tmp_path: Path) -> None:

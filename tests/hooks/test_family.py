@@ -1,0 +1,51 @@
+"""What a contained command starts ends with it, however it ends."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import psutil
+import pytest
+
+from hooks.errors import ROOT
+from tests.child import PATIENCE, started
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CONTAINED = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from hooks import family; family.contained()"
+
+
+def command(seconds: float, script: str) -> list[str]:
+    return [sys.executable, "-P", "-c", CONTAINED, str(seconds), "bash", "-c", script]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "script", "why"),
+    [
+        (50, "echo said; echo too >&2", ""),
+        (50, "echo said; exit 124", "exit status 124"),
+        (50, "echo said; kill -9 $$", "exit status -9"),
+        (1, "echo said; sleep 60", "it still ran after 1 s and was killed"),
+        (50, "echo said; setsid sleep 60 &", "it left running:\nsleep 60 (process "),
+    ],
+    ids=["good", "status", "killed", "slow", "left"],
+)
+def test_it_says_why_it_fails_apart_from_what_the_command_said(seconds: float, script: str, why: str) -> None:
+    done = subprocess.run(command(seconds, script), check=False, capture_output=True, text=True, timeout=55)
+    assert done.returncode == bool(why)
+    assert done.stderr.startswith(why)
+    assert done.stdout == ("said\ntoo\n" if not why else "said\n")
+
+
+def test_a_command_ends_with_the_process_that_ran_it(tmp_path: Path) -> None:
+    """Also where that was killed and could do nothing, and a grandchild has a session of its own."""
+    script = f"setsid sleep 60 & echo $! > {tmp_path}/new; mv {tmp_path}/new {tmp_path}/pid; sleep 60"
+    code = f"import subprocess; subprocess.run({command(50, script)!r})"
+    with started([sys.executable, "-c", code]) as parent:
+        parent.wait_for((tmp_path / "pid").exists)
+        sleeper = psutil.Process(int((tmp_path / "pid").read_text()))
+        parent.process.kill()
+        sleeper.wait(PATIENCE)

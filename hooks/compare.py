@@ -89,6 +89,16 @@ def differences(record: Record, fresh: Record, tolerance: float) -> list[Differe
     ]
 
 
+def versions(record: Record, fresh: Record) -> list[str]:
+    """Return a sentence for each package whose version in a fresh run is not the record's; Python's own may differ."""
+    names = sorted({*record.versions, *fresh.versions} - {"python"})
+    return [
+        f"it ran with {name} {fresh.versions.get(name, 'missing')}, the record has {record.versions.get(name, 'none')}"
+        for name in names
+        if fresh.versions.get(name) != record.versions.get(name)
+    ]
+
+
 def same_text(old: str, new: str, tolerance: float) -> bool:
     """Say whether a line of text agrees with another by the rules of output."""
     old_parts, new_parts = _NUMBER.split(old), _NUMBER.split(new)

@@ -179,3 +179,16 @@ def test_a_timeline_is_free_but_for_lanes_and_groups() -> None:
     )
     assert found(figures=(timeline((0, 0.0, "f"), (1, 1.0, "f")), timeline((0, 0.0, "f"))))
     assert found(figures=(timeline((0, 0.0, "f")), timeline((0, 0.0, "g"))))
+
+
+def test_packages_of_other_versions_are_named() -> None:
+    old = dataclasses.replace(BASE, versions={"python": "3.11.7", "keras": "3.15.1", "tensorflow": "2.21.0"})
+    new = dataclasses.replace(
+        BASE, versions={"python": "3.12.1", "keras": "3.15.1", "tensorflow": "2.20.0", "grpcio": "1"}
+    )
+    assert compare.versions(old, dataclasses.replace(old, versions={**old.versions, "python": "3.13.0"})) == []
+    assert compare.versions(old, new) == [
+        "it ran with grpcio 1, the record has none",
+        "it ran with tensorflow 2.20.0, the record has 2.21.0",
+    ]
+    assert compare.versions(new, old)[0] == "it ran with grpcio missing, the record has 1"

@@ -28,10 +28,9 @@ def test_does_what_its_record_says(program: str, request: pytest.FixtureRequest)
         pytest.fail("it did not run to its end (see test_runs)")
     if device == "cpu" or records.load(loaded, device) is not None:
         record = records.current(loaded, device)
-        ran = {**result.record.versions, "python": record.versions["python"]}
-        if ran != record.versions:
+        if other := compare.versions(record, result.record):
             results.forget(results.program_key(loaded, device))
-            pytest.fail(f"it ran with {ran}, its record was made with {record.versions}: sync the environment")
+            pytest.fail("\n".join([*other, "remove .venv and run again"]))
         tolerance = loaded.options.tolerance * devices.TABLE[device].tolerance_factor
         found = compare.differences(record, result.record, tolerance)
         if found:

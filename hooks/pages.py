@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 # Pages outside `docs/` that people read on the repository's site, where snippets are not expanded.
 DOCS = "docs"
 OUTSIDE = ("README.md", "CONTRIBUTING.md")
+ADDRESS = re.compile(r"[a-z0-9]+(?:[-./][a-z0-9]+)*")
 
 
 def paths(root: Path = errors.ROOT) -> list[Path]:
@@ -37,6 +39,14 @@ def is_page(path: Path, root: Path = errors.ROOT) -> bool:
 def not_in_nav(name: str) -> GuideError:
     """Return the error for a page that no reader can find."""
     return GuideError(name, 0, "this page is not in nav", "add it to nav in mkdocs.yml")
+
+
+def wrong_address(name: str, path: str) -> GuideError | None:
+    """Return the error for a page whose path, below `docs/`, is no plain address; None for one that is."""
+    if ADDRESS.fullmatch(path):
+        return None
+    cure = "name it with small letters, digits and hyphens"
+    return GuideError(name, 0, "the name of this page becomes its address, and is none", cure)
 
 
 class Pages:
@@ -73,6 +83,8 @@ class Pages:
         """Render a page of the site with the events of a build around it."""
         config, files = self.config, self.files
         file = files.get_file_from_path(path.relative_to(config.docs_dir).as_posix())
+        if wrong := wrong_address(name, path.relative_to(config.docs_dir).as_posix()):
+            raise wrong
         if file is None or file.page is None:
             raise GuideError(name, 0, "MkDocs does not see this page", "take it out of exclude_docs and into nav")
         if file.src_uri not in self.in_nav:

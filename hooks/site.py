@@ -95,8 +95,9 @@ def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:
     _build.nav = nav
     _build.order = {page.url: at for at, page in enumerate(nav.pages)}
     docs = Path(config.docs_dir).relative_to(_root(config)).as_posix()
-    missing = [file.src_uri for file in files.documentation_pages() if file.src_uri not in found]
-    loud.report([pages.not_in_nav(f"{docs}/{path}") for path in missing])
+    paths = [file.src_uri for file in files.documentation_pages()]
+    loud.report([wrong for path in paths if (wrong := pages.wrong_address(f"{docs}/{path}", path))])
+    loud.report([pages.not_in_nav(f"{docs}/{path}") for path in paths if path not in found])
     return nav
 
 

@@ -17,7 +17,7 @@ class Mutation:
     Attributes:
         name: what is wrong, in words.
         file: the file that changes.
-        old: a text of it; `None` to remove the file, or to write it where it does not exist.
+        old: a text of it; `None` to remove the file, or to write it anew.
         new: what stands in its place; `None` with `old=None` removes the file.
         says: what the message must hold: the cause, and where it can be known, file and line.
         stage: what notices it: the build, or the tests where only running tells.
@@ -295,6 +295,13 @@ MUTATIONS = [
         "no page shows that program as a card",
     ),
     Mutation("a page that is not in nav", CONFIG, "  - How: how.md\n", "", "docs/how.md: this page is not in nav"),
+    Mutation(
+        "a page whose name is no address",
+        "docs/My page.md",
+        None,
+        "---\ndescription: Words.\n---\n# Mine\n",
+        "docs/My page.md: the name of this page becomes its address, and is none",
+    ),
     Mutation("a page of nav that does not exist", CONFIG, "how.md", "hew.md", "docs/how.md: this page is not in nav"),
     Mutation(
         "a page that is excluded", CONFIG, "strict: true\n", "strict: true\nexclude_docs: how.md\n", "a dead link: "

@@ -144,8 +144,8 @@ def _prepare(copy: Path, real: Path) -> str:
 
 def _mutate(copy: Path, job: dict) -> None:
     file = copy / job["file"]
-    if job["old"] is None and job["new"] is None:
-        file.unlink()
+    if job["old"] is None:
+        file.unlink() if job["new"] is None else file.write_text(job["new"], "utf8")
         return
     before = file.read_text("utf8")
     if job["old"] not in before:

@@ -19,6 +19,8 @@
   const RARE = 1.5;
   /* How many pages may come first because their name starts with what was typed. */
   const MANY = 8;
+  /* A word of more letters may be misspelt; in a shorter one another letter makes another word. */
+  const long = (word) => word.length > 4;
 
   const TEXT = { "&lt;": "<", "&gt;": ">", "&amp;": "&" };
   const plain = (html) => html.replace(/<[^>]*>/g, "").replace(/&(?:lt|gt|amp);/g, (name) => TEXT[name]);
@@ -43,29 +45,39 @@
     return said.slice(2).map((_, at) => said.slice(at, at + 3).join(" "));
   }
 
-  /* The query for the index, from strict to loose: all words, then any of them, then as it was typed. */
+  /* The query for the index, from strict to loose: all words, all with a letter that differs, any of them, as typed. */
   function variants(query) {
     if (/["]|(?:^|\s)[+-]\S/.test(query)) return [query];
     const said = query.split(BETWEEN).filter((word) => word && !LEFT_OUT.has(word.toLowerCase()));
     if (!said.length) return [query];
     const last = /\s$/.test(query) ? "" : "*";
-    return [said.map((word, at) => `+${word}${at === said.length - 1 ? last : ""}`).join(" "), said.join(" "), query];
+    return [
+      said.map((word, at) => `+${word}${at === said.length - 1 ? last : ""}`).join(" "),
+      ...(said.some(long) ? [said.map((word) => `+${word}${long(word) ? "~1" : ""}`).join(" ")] : []),
+      said.join(" "),
+      query,
+    ];
   }
 
   class Places {
     constructor(docs) {
       this.docs = new Map(docs.map((doc) => [doc.location, doc]));
       this.names = [];
+      this.phrases = [];
       this.headings = new Map();
       for (const { location, title, boost = 1, aliases = [] } of docs) {
         const known = name(plain(title));
         if (pageOf(location) === location) {
           this.names.push(...[known, ...aliases.map(name)].map((text) => [text, location]));
+          /* Names that mean one thing also within a question: of several words, or an abbreviation. */
+          const clear = [plain(title), ...aliases].filter((text) => words(text).length > 1 || /^[A-Z]{3,}$/.test(text));
+          this.phrases.push(...clear.map((text) => [` ${words(text).join(" ")} `, location]));
         } else if (boost >= 1 && !this.headings.has(known)) {
           this.headings.set(known, location);
         }
       }
       this.names.sort(([a], [b]) => a.length - b.length);
+      this.phrases.sort(([a], [b]) => b.length - a.length);
     }
 
     /* Where each run of three words stands; made when a text is pasted for the first time. */
@@ -98,7 +110,14 @@
         ...this.pasted(query),
         ...starts,
         ...(heading ? [heading] : []),
+        ...this.within(query),
       ];
+    }
+
+    /* The pages whose name stands in a question, the longest name first. */
+    within(query) {
+      const asked = ` ${words(query).join(" ")} `;
+      return this.phrases.filter(([phrase]) => asked.includes(phrase)).map(([, location]) => location);
     }
 
     pasted(query) {

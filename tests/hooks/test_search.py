@@ -100,6 +100,28 @@ def test_all_words_are_asked_for_first(query: str, strict: str) -> None:
     assert run(f"return variants({json.dumps(query)})")[0] == strict
 
 
+@pytest.mark.parametrize(
+    ("query", "next_asked"),
+    [("the checkpiont", "+checkpiont~1"), ("mirorred run", "+mirorred~1 +run"), ("map fun", "map fun")],
+)
+def test_a_misspelt_word_is_looked_for_before_any_of_the_words(query: str, next_asked: str) -> None:
+    assert run(f"return variants({json.dumps(query)})")[1] == next_asked
+
+
+@pytest.mark.parametrize(
+    ("query", "pages"),
+    [
+        ("how do I train with multi worker here", ["multi/"]),
+        ("slow MWMS", ["multi/"]),
+        ("what does a map do", []),
+        ("multi workers", []),
+    ],
+)
+def test_a_name_within_a_question_leads_to_its_page(query: str, pages: list[str]) -> None:
+    """A name of one ordinary word does not: it stands in questions about other things."""
+    assert run(f"return order({json.dumps(query)})") == [pages] * bool(pages)
+
+
 def test_answers_before_the_index_is_made_and_asks_looser_when_nothing_is_found() -> None:
     code = """
     const sent = [], answers = [];
@@ -120,5 +142,5 @@ def test_answers_before_the_index_is_made_and_asks_looser_when_nothing_is_found(
     return [asked, answers.map((message) => [message.type, shown(message) ?? null])];
     """
     sent, answers = run(code)
-    assert sent == ["+mwms*", "+first +word*", "+second +word*", "second word"]
+    assert sent == ["+mwms*", "+first +word*", "+second +word*", "+second~1 +word"]
     assert answers == [[1, None], [3, ["multi/"]], [3, ["multi/"]], [3, ["glossary/"]]]

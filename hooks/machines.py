@@ -11,7 +11,20 @@ from typing import TYPE_CHECKING, Any
 from mkdocs.plugins import event_priority
 from mkdocs.utils import get_relative_url
 
-from hooks import csp, feed, loud, markdown_copy, programs, publish, records, redirects, selfcheck, sources, structured
+from hooks import (
+    contents,
+    csp,
+    feed,
+    loud,
+    markdown_copy,
+    programs,
+    publish,
+    records,
+    redirects,
+    selfcheck,
+    sources,
+    structured,
+)
 from hooks.extension import used
 from hooks.markup import DEVICES
 
@@ -53,6 +66,8 @@ def on_env(env: Environment, config: MkDocsConfig, files: Files) -> None:
     listed = config.extra.get("sources", {})
     for page in _pages:
         content = sources.fill(page.content or "", said, listed.get("kinds", []), listed.get("own", []))
+        if sources.MARK in (page.content or ""):
+            contents.complete(page.toc, content)
         content = publish.links(
             content, url=page.url, file=page.file.src_uri, repository=config.extra["repository"], cards={}
         )

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 MARK = "<!-- guide:sources -->"
 YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+# What a reader can look up: a title, or an identifier; not the piece of a sentence that a link happens to stand on.
+NAME = re.compile(r"(?!(?:Its|Their|This)\b)[A-Z]|.*\w[._(]\w|.*[a-z][A-Z]")
 
 
 @dataclass
@@ -34,14 +36,14 @@ class Source:
 
     @property
     def name(self) -> str:
-        """What to call it: a name with a year, else one that starts like a name, else the end of its address."""
+        """What to call it: a text with a year, else one that is like a name, else the end of its address."""
         plain = urlsplit(self.url)
         part = unquote(plain.fragment or plain.path.rstrip("/").rpartition("/")[2] or plain.netloc).replace("+", " ")
 
-        def worth(name: str) -> tuple[bool, bool, int, str]:
-            return bool(YEAR.search(name)), not name[:1].islower(), -len(name), name
+        def worth(name: str) -> tuple[bool, int, str]:
+            return bool(YEAR.search(name)), -len(name), name
 
-        return max(self.names, key=worth, default=part)
+        return max((name for name in self.names if YEAR.search(name) or NAME.match(name)), key=worth, default=part)
 
     @property
     def address(self) -> str:

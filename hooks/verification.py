@@ -98,11 +98,13 @@ def totals(data: dict[str, Any]) -> str:
     checks = total["checks"]
     kinds = {"run": checks.get("run", 0) + checks.get("lab", 0)}
     kinds |= {name: checks[name] for name in ("parsed", "shown", "not run") if name in checks}
+    options = total["options"]
+    keyed = {name: options[kind] for kind, name in (("claims", "claims"), ("source", "a source")) if kind in options}
     rows = [
         (total["blocks"], "blocks of code", ", ".join(f"{count:,} {name}" for name, count in kinds.items())),
         (total["programs"], "programs", _on_devices(total["devices"])),
         (total["claims"], "claims", "computed by those programs"),
-        (total["questions"], "questions", f"{total['options'].get('claims', 0)} options keyed by claims"),
+        (total["questions"], "questions", ", ".join(f"{n} options keyed by {kind}" for kind, n in keyed.items())),
     ]
     items = "".join(
         f"<div><dt>{number:,} {html.escape(what)}</dt><dd>{html.escape(more)}</dd></div>" for number, what, more in rows
@@ -191,7 +193,8 @@ def _lock_cell(entry: dict[str, Any] | None) -> str:
 
 def _on_devices(devices: dict[str, int]) -> str:
     said = [f"{count} verified on {DEVICES[device]}" for device, count in devices.items() if count]
-    return ", ".join(said) or "not yet verified"
+    none = [DEVICES[device] for device, count in devices.items() if not count]
+    return ", ".join([*said, *([f"none yet on {' or '.join(none)}"] if said and none else [])]) or "not yet verified"
 
 
 def _devices(program: Program) -> dict[str, Any]:

@@ -31,9 +31,12 @@ def test_each_address_once_with_its_pages() -> None:
 
 def test_the_name_is_a_citation_then_a_title_then_the_address() -> None:
     names = [source.name for source in sources.collect(PAGES)]
-    assert names == ["Goyal et al. 2017", "A & B", "own", "scope"]
+    assert names == ["Goyal et al. 2017", "A & B", "x", "scope"]
     assert Source("https://x.org/a+b", ["from words", "Title"]).name == "Title"
     assert Source("https://x.org/a+b").name == "a b"
+    for piece in ("does not listen", "Its code", "143"):
+        assert Source("https://x.org/predict_util.cc", [piece]).name == "predict_util.cc"
+    assert Source("https://x.org/a", ["tf.function", "not"]).name == "tf.function"
 
 
 def test_kinds_are_in_order_and_the_last_takes_the_rest() -> None:

@@ -80,6 +80,17 @@ first_of_fit = model.fit(x, digit, shuffle=False, verbose=0).history["loss"][0]
 print(f"evaluate before fit {before:.1f}, the first number of fit {first_of_fit:.1f}")
 # --8<-- [end:before_fit]
 
+# --8<-- [start:scale]
+scales = {"from 0 to 1": 1, "from 0 to 16": 16, "from 0 to 255": 255}
+of_scale = {}
+for name, factor in scales.items():
+    keras.utils.set_random_seed(0)
+    model = keras.Sequential([keras.Input((64,)), keras.layers.Dense(10, "softmax")])
+    model.compile(loss="sparse_categorical_crossentropy")
+    of_scale[name] = model.evaluate(factor * x, digit, verbose=0)
+    print(f"pixels {name}: first loss {of_scale[name]:.1f}")
+# --8<-- [end:scale]
+
 named = {
     "regression": ("none (linear)", "mean squared error", "number"),
     "binary": ("sigmoid", "binary cross-entropy", "0 or 1"),
@@ -92,6 +103,13 @@ claims = {
         all(np.isclose(losses[t], expected[t], atol=1e-4) for t in heads)
     ),
     "evaluate_shows_first_loss": bool(abs(before - np.log(10)) < 0.3),
+    "scaled_inputs_start_near_the_table": bool(
+        abs(of_scale["from 0 to 1"] - np.log(10)) < 0.3
+    ),
+    "unscaled_inputs_start_far_above": bool(
+        of_scale["from 0 to 16"] > 2 * np.log(10)
+        and of_scale["from 0 to 255"] > 20 * np.log(10)
+    ),
     "first_number_of_fit_is_lower": bool(first_of_fit < before - 0.5),
     "softmax_rows_sum_to_one": bool(
         np.allclose(np.sum(outputs["multiclass"], axis=1), 1, atol=1e-5)

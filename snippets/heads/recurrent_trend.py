@@ -7,7 +7,7 @@
 # seconds = 180
 # tolerance = 0.1
 # ///
-"""A series with a trend: a GRU on the changes of atmospheric CO2 beats the last value, one on the levels does not."""
+"""A series with a trend: GRUs on the changes and on the levels of atmospheric CO2, against least squares."""
 
 # --8<-- [start:data]
 import keras
@@ -52,6 +52,15 @@ def fit(series, seed):
     return model(windows[split:]).numpy()[:, 0] * spread + middle
 
 
+def straight(series):
+    """Name the next value of `series` by least squares on the last 24, without a network."""
+    last = np.stack([series[i : i + window] for i in range(len(series) - window)])
+    rows, following = np.c_[last, np.ones(len(last))], series[window:]
+    split = len(rows) - len(level) + first_test
+    weights = np.linalg.lstsq(rows[:split], following[:split], rcond=None)[0]
+    return rows[split:] @ weights
+
+
 truth, before = level[first_test:], level[first_test - 1 : -1]
 change = np.diff(level)
 
@@ -64,6 +73,8 @@ def error(forecast):
 forecasts = {
     "last month's value": before,
     "last month plus last year's change": before + change[first_test - 13 : -12],
+    "least squares on changes": before + straight(change),
+    "least squares on levels": straight(level),
     "GRU on changes, seed 0": before + fit(change, 0),
     "GRU on changes, seed 1": before + fit(change, 1),
     "GRU on levels": fit(level, 0),
@@ -83,6 +94,16 @@ claims = {
     ),
     "changes_far_better_than_last_years_change": bool(
         max(on_changes) < 0.8 * errors_of["last month plus last year's change"]
+    ),
+    "least_squares_as_good_on_changes": bool(
+        errors_of["least squares on changes"] < 1.05 * min(on_changes)
+    ),
+    "least_squares_on_levels_far_better": bool(
+        errors_of["least squares on levels"] < 0.2 * errors_of["GRU on levels"]
+    ),
+    "least_squares_follows_levels": bool(
+        errors_of["least squares on levels"]
+        < 1.3 * errors_of["least squares on changes"]
     ),
     "levels_worse_than_last_value": bool(
         errors_of["GRU on levels"] > 1.2 * errors_of["last month's value"]
@@ -105,6 +126,7 @@ claims = {
 measures = {
     "last_value": round(errors_of["last month's value"], 2),
     "last_years_change": round(errors_of["last month plus last year's change"], 2),
+    "least_squares": round(errors_of["least squares on changes"], 2),
     "changes": round(float(np.mean(on_changes)), 2),
     "levels": round(errors_of["GRU on levels"], 1),
     "behind_last_year": round(float(yearly[-1])),

@@ -20,9 +20,10 @@ EPOCHS = 3
 
 def augment(image, seed):
     """Shift the image by up to two pixels in each direction, and add noise, as the seed says."""
-    shift = tf.random.stateless_uniform([2], seed, -2, 3, tf.int32)
+    first, second = tf.unstack(tf.random.split(seed, 2))  # a seed for each draw
+    shift = tf.random.stateless_uniform([2], first, -2, 3, tf.int32)
     return tf.roll(image, shift, axis=[0, 1]) + tf.random.stateless_uniform(
-        [8, 8], seed, maxval=0.3
+        [8, 8], second, maxval=0.3
     )
 
 
@@ -117,6 +118,22 @@ except tf.errors.NotFoundError as error:
     no_folder = error.message.split("}} ")[-1].partition(" [Op")[0]
     no_folder = f"{type(error).__name__}: {no_folder.replace(folder.name, '')}"
 
+picture = tf.reshape(tf.range(64.0), (8, 8, 1)) / 64
+
+
+def flipped_and_darker(seed, other):
+    """Say whether `tf.image` flips the picture with one seed, and darkens it with the other."""
+    flipped = tf.image.stateless_random_flip_left_right(picture, seed)
+    changed = tf.image.stateless_random_brightness(picture, 0.2, other)
+    return bool(flipped[0, 0] > picture[0, 0]), bool(changed[0, 0] < picture[0, 0])
+
+
+one_seed = [flipped_and_darker(seed, seed) for seed in seeds.take(100)]
+split_seed = [
+    flipped_and_darker(*tf.unstack(tf.random.split(seed, 2)))
+    for seed in seeds.take(100)
+]
+
 errors = {"locked": locked, "no_folder": no_folder}
 claims = {
     "cache_then_augment_varies": versions["cache, augment"] == EPOCHS,
@@ -128,6 +145,8 @@ claims = {
     "take_cache_keeps_all": take_cache == 5,
     "file_cache_notices_a_changed_map": tripled == [3 * n for n in range(8)],
     "file_cache_gives_old_elements": tripled == doubled,
+    "one_seed_ties_two_draws": set(one_seed) == {(False, False), (True, True)},
+    "split_seeds_tie_two_draws": len(set(split_seed)) < 4,
     "two_iterators_raise": locked.startswith("AlreadyExistsError"),
 }
 measures = {

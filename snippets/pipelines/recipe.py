@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.11"
-# dependencies = ["tensorflow==2.21.*", "scikit-learn>=1.6"]
+# dependencies = ["tensorflow==2.21.*", "keras==3.15.*", "scikit-learn>=1.6"]
 #
 # [tool.guide]
 # devices = 0
@@ -14,6 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import keras
 import numpy as np
 import tensorflow as tf
 from sklearn.datasets import load_digits
@@ -79,9 +80,9 @@ def records(waiting):
 def decode(record):
     """Parse a record, decode its image and shrink it: work for a processor."""
     example = tf.io.parse_single_example(record, PARTS)
-    image = tf.image.resize(
-        tf.io.decode_png(example["image"]), (32, 32), antialias=True
-    )
+    # Without `channels`, TensorFlow does not know the shape of what it will decode.
+    image = tf.io.decode_png(example["image"], channels=1)
+    image = tf.image.resize(image, (32, 32), antialias=True)
     return tf.cast(tf.round(image), tf.uint8), example[
         "label"
     ]  # small: it is kept in memory
@@ -202,8 +203,26 @@ later = {
     name: EPOCHS * after[0][-1] / limit for name, (_, after, limit) in found.items()
 }
 same_labels = sorted(labels(plain)) == sorted(epochs[0])
+
+
+def without_channels(record):
+    """Decode as `decode` does, and leave the number of channels to each file."""
+    png = tf.io.parse_single_example(record, PARTS)["image"]
+    return tf.image.resize(tf.io.decode_png(png), (32, 32))
+
+
+unknown = records(False)(PATHS[0]).map(without_channels).batch(BATCH)
+errors = {}
+try:
+    keras.layers.Conv2D(4, 3)(next(iter(unknown)))  # with values it works
+    keras.layers.Conv2D(4, 3)(keras.Input(unknown.element_spec.shape[1:]))
+except TypeError as error:
+    errors["unknown_channels"] = f"TypeError: {error}"
 folder.cleanup()
 claims = {
+    "shape_is_known": full.element_spec[0].shape[1:] == [32, 32, 1],
+    "channels_unknown_without_saying": unknown.element_spec.shape[1:] == [32, 32, None],
+    "unknown_channels_raise": "unknown_channels" in errors,
     "faster_for_waits": ratio["waiting"] > 2,
     "faster_for_work": ratio["work"] > 1.1,
     "near_the_limit_once_cached": later["waiting"] < 1.8,

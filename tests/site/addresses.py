@@ -13,8 +13,8 @@ from pathlib import Path
 from bs4 import BeautifulSoup
 
 LIST = Path(__file__).with_suffix(".txt")
-# Ids that mean something to a reader; others are the page's own, such as those of notes.
-KEPT = re.compile(r"quiz-|error-|program-|table-|figure-|fig-")
+# Ids that mean something to a reader; others are the page's own, such as those of notes, captions and arrow heads.
+KEPT = re.compile(r"(?:quiz|error|program|table|figure|fig)-(?!.*-(?:caption|a\d)$)")
 HEADINGS = re.compile(r"h[1-6]")
 
 

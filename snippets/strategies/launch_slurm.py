@@ -99,8 +99,10 @@ BATCH_SCRIPT = """#!/bin/bash
 #SBATCH --requeue
 set -euo pipefail
 code=0
+# Jobs that share a node must not share a port.
+export PORT=${PORT:-$((10000 + SLURM_JOB_ID % 20000))}
 # The first task to leave gives the others 90 seconds to end their saving.
-srun --kill-on-bad-exit=0 --wait=90 python train.py || code=$?
+srun --cpus-per-task=8 --kill-on-bad-exit=0 --wait=90 python train.py || code=$?
 # 42: all have saved and left in time. Run again from there.
 if [[ $code == 42 ]]; then scontrol requeue "$SLURM_JOB_ID"; fi
 exit "$code"
@@ -201,27 +203,35 @@ print("rank 0, which Slurm starts on node2:", swapped)
 
 
 # --8<-- [start:codes]
-def what_follows(code):
-    """Run the batch script with an `srun` that ends with this code; return its own."""
+def what_follows(code, job=7):
+    """Run the batch script with an `srun` that ends with this code; return its own.
+
+    Return also what it called, and what `srun` was told.
+    """
     with tempfile.TemporaryDirectory() as folder:
-        stubs = {"srun": f"exit {code}", "scontrol": "echo scontrol $@"}
+        stubs = {
+            "srun": f"echo $PORT $1 >&2; exit {code}",
+            "scontrol": "echo scontrol $@",
+        }
         for name, line in stubs.items():
             Path(folder, name).write_text(f"#!/bin/bash\n{line}\n")
             Path(folder, name).chmod(0o755)
         path = f"{folder}:{os.environ['PATH']}"
         ended = subprocess.run(
             ["bash", "-c", BATCH_SCRIPT],
-            env={**os.environ, "PATH": path, "SLURM_JOB_ID": "7"},
+            env={**os.environ, "PATH": path, "SLURM_JOB_ID": str(job), "PORT": ""},
             capture_output=True,
             text=True,
             check=False,
         )
-    return ended.returncode, ended.stdout.strip()
+    return ended.returncode, ended.stdout.strip(), ended.stderr.strip()
 
 
-follows = {code: what_follows(code) for code in (0, 1, 42)}
+follows = {code: what_follows(code)[:2] for code in (0, 1, 42)}
 for code, (own, said) in follows.items():
     print(f"srun ends with {code}: the job ends with {own}; it called: {said or '-'}")
+told = {job: what_follows(0, job)[2] for job in (7, 8)}
+print("port and CPUs of jobs 7 and 8:", *told.values(), sep="\n  ")
 # --8<-- [end:codes]
 
 claims = {
@@ -237,6 +247,8 @@ claims = {
     in swapped,
     "forty_two_is_queued_again": follows
     == {0: (0, ""), 1: (1, ""), 42: (42, "scontrol requeue 7")},
+    "jobs_have_ports_of_their_own": len({text.split()[0] for text in told.values()})
+    == len(told),
     "zero_gpus_raises": resolve(0, gpus_per_node=0).startswith("ValueError"),
     "zero_gpus_works": "task 0" in resolve(0, gpus_per_node=0),
 }

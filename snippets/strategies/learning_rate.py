@@ -85,15 +85,19 @@ def fit(model, batch, rate_at):
 large = factor * small
 large -= large % strategy.num_replicas_in_sync  # Keras wants batches that divide evenly
 warm_up = 2 * (1437 // large)  # the steps of two epochs
+
+
+def ramp(step):
+    return rate * min(factor, 1 + (factor - 1) * step / warm_up)
+
+
 one = build(tf.distribute.get_strategy().scope(), gain=3)
 many = build(strategy.scope(), gain=3)
 runs = {
     f"batch {small}, rate 0.02": fit(one, small, lambda step: rate),
     f"batch {large}, rate 0.02": fit(many, large, lambda step: rate),
     f"batch {large}, rate 0.16": fit(many, large, lambda step: factor * rate),
-    f"batch {large}, warm-up to 0.16": fit(
-        many, large, lambda step: rate * min(factor, 1 + (factor - 1) * step / warm_up)
-    ),
+    f"batch {large}, warm-up to 0.16": fit(many, large, ramp),
 }
 many.set_weights(
     [weights / 3 if weights.ndim == 2 else weights for weights in many.get_weights()]
@@ -112,16 +116,31 @@ schedule = keras.optimizers.schedules.CosineDecay(
     warmup_target=factor * rate,
     warmup_steps=warm_up,
 )
-with strategy.scope():
-    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    many.compile(keras.optimizers.SGD(schedule), loss)
-many.fit(images[: 4 * large], digits[: 4 * large], batch_size=large, verbose=0)
-with tempfile.TemporaryDirectory() as folder:
-    many.save(Path(folder) / "model.keras")
-    again = keras.models.load_model(Path(folder) / "model.keras")
-rates = [float(model.optimizer.learning_rate) for model in (many, again)]
+
+
+def start_again(learning_rate, *callbacks):
+    """Train four steps, save; return the model, and what another process would load."""
+    with strategy.scope():
+        loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+        many.compile(keras.optimizers.SGD(learning_rate), loss)
+    few = slice(0, 4 * large)
+    many.fit(
+        images[few], digits[few], batch_size=large, callbacks=[*callbacks], verbose=0
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        many.save(Path(folder) / "model.keras")
+        return many, keras.models.load_model(Path(folder) / "model.keras")
+
+
+rates = [float(model.optimizer.learning_rate) for model in start_again(schedule)]
 print(f"steps 0 to 4: {', '.join(f'{float(schedule(step)):.4f}' for step in range(5))}")
 print(f"rate after 4 steps {rates[0]:.4f}, after a restart {rates[1]:.4f}")
+_, again = start_again(rate, Rate(ramp))
+again.fit(
+    images[:large], digits[:large], batch_size=large, callbacks=[Rate(ramp)], verbose=0
+)
+restarted = float(again.optimizer.learning_rate)
+print(f"callback: step 4 has {ramp(4):.4f}, after a restart {restarted:.4f}")
 # --8<-- [end:schedule]
 
 final = [losses[-1] for losses, _ in runs.values()]
@@ -140,7 +159,7 @@ claims = {
     ),
     "schedule_goes_on_after_a_restart": rates[0] > 1.1 * rate
     and abs(rates[1] - rates[0]) < 1e-6,
-    "callback_goes_on_after_a_restart": Rate(lambda step: rate).step > 0,
+    "callback_goes_on_after_a_restart": abs(restarted - ramp(4)) < 1e-6,
     "fewer_steps_in_an_epoch": 1437 // large < 1437 // small,
 }
 measures = {

@@ -5,7 +5,7 @@
 # [tool.guide]
 # devices = 0
 # processes = 3
-# seconds = 60
+# seconds = 90
 # ///
 """Send SIGTERM to one worker that runs under a PreemptionCheckpointHandler: all save, all leave, all continue later."""
 
@@ -17,6 +17,7 @@ import signal
 import socket
 import tempfile
 import time
+from pathlib import Path
 
 import numpy as np
 import tensorflow as tf
@@ -96,26 +97,30 @@ class Cluster(contextlib.ExitStack):
 # --8<-- [end:cluster]
 
 # --8<-- [start:train]
-STEPS, BATCH, RATE = 40, 16, 0.05
+STEPS, SAVE_EVERY, BATCH, RATE = 40, 5, 16, 0.05
 x = np.random.default_rng(0).normal(size=(64, 4)).astype("float32")
 y = x @ np.array([[1.0], [-2.0], [3.0], [0.5]], "float32")
 
 
-def train(say, folder):
+def train(say, index, folder, shared):
     strategy = tf.distribute.MultiWorkerMirroredStrategy()
     with strategy.scope():
         weights = tf.Variable(tf.zeros((4, 1)))
     done = tf.Variable(0, dtype=tf.int64)
+    backup = tf.train.Checkpoint(weights=weights, done=done)
+    # Regular backups. The chief's lie where the handler looks.
+    mine = folder if index == 0 else f"{folder}/scratch-{index}"
+    manager = tf.train.CheckpointManager(backup, mine, max_to_keep=2)
     # The handler restores the newest checkpoint in the folder, if there is one.
     handler = tf.distribute.experimental.PreemptionCheckpointHandler(
         tf.distribute.cluster_resolver.TFConfigClusterResolver(),
-        tf.train.Checkpoint(weights=weights, done=done),
+        backup if shared else tf.train.Checkpoint(weights=weights, done=done),
         folder,
     )
-    dataset = (
-        tf.data.Dataset.from_tensor_slices((x, y)).batch(BATCH).repeat().skip(int(done))
-    )
+    dataset = tf.data.Dataset.from_tensor_slices((x, y)).batch(BATCH).repeat()
     batches = iter(strategy.experimental_distribute_dataset(dataset))
+    for _ in range(int(done)):  # go to the place in the data
+        next(batches)
 
     @tf.function
     def step(batch):
@@ -135,7 +140,9 @@ def train(say, folder):
         # When a signal has come, this saves and leaves, between two steps.
         handler.run(step, next(batches))
         done.assign_add(1)
-        say(int(done))
+        if int(done) % SAVE_EVERY == 0:
+            manager.save()
+        say((int(done), manager.latest_checkpoint))
         time.sleep(0.05)
     return weights.numpy()
 
@@ -144,26 +151,38 @@ def train(say, folder):
 
 
 # --8<-- [start:preempt]
+def start(cluster, *args):
+    return [cluster.start("worker", index, train, index, *args) for index in range(2)]
+
+
 def listen(cluster, task):
-    """Return the steps that a task reports, and its last word."""
-    steps = []
+    """Return the regular backup at each step that a task reports, and its last word."""
+    steps = {}
     while (word := cluster.hear(task))[0] == "said":
-        steps.append(word[1])
+        steps.update([word[1]])
     return steps, word[1]
 
 
-with tempfile.TemporaryDirectory() as folder, Cluster(worker=2) as cluster:
-    tasks = [cluster.start("worker", index, train, folder) for index in range(2)]
-    while cluster.hear(tasks[1])[1] != 10:
+def preempt(cluster, *args):
+    """Train, and send SIGTERM to worker 1 after step 10."""
+    tasks = start(cluster, *args)
+    while cluster.hear(tasks[1])[1][0] != 10:
         pass
     tasks[1].terminate()
     sent = time.monotonic()
-    (before, end), (_, end_1) = (listen(cluster, task) for task in tasks)
+    heard = [listen(cluster, task) for task in tasks]
     took = time.monotonic() - sent
     for task in tasks:
         task.join()
-    tasks = [cluster.start("worker", index, train, folder) for index in range(2)]
-    (after, weights), _ = (listen(cluster, task) for task in tasks)
+    return heard, took
+
+
+with tempfile.TemporaryDirectory() as folder, Cluster(worker=2) as cluster:
+    ((before, end), (_, end_1)), took = preempt(cluster, folder, True)
+    left = tf.train.latest_checkpoint(folder)
+    (after, weights), _ = (
+        listen(cluster, task) for task in start(cluster, folder, True)
+    )
 
 print("SIGTERM goes to worker 1 only. Last words:", end, "and", end_1)
 print(f"both were gone {took:.1f} s later")
@@ -180,6 +199,14 @@ away = float(np.abs(weights - expected).max())
 print(f"the weights are {away:.5f} away from those of NumPy, which was not disturbed")
 # --8<-- [end:compare]
 
+# --8<-- [start:names]
+with tempfile.TemporaryDirectory() as folder, Cluster(worker=2) as cluster:
+    ((apart, _), _), _ = preempt(cluster, folder, False)
+    over = tf.train.latest_checkpoint(folder)
+print("one Checkpoint: the last save has a backup's name:", left in before.values())
+print("two:", over in apart.values(), "-", Path(over).name)
+# --8<-- [end:names]
+
 claims = {
     "signalled_worker_leaves_with_42": end_1 == "SystemExit: 42",
     "other_worker_leaves_with_42": end == "SystemExit: 42",
@@ -187,6 +214,8 @@ claims = {
     "no_step_is_lost": not {*before} & {*after}
     and {*before, *after} == {*range(1, STEPS + 1)},
     "continues_where_it_left": min(after) == max(before) + 1,
+    "one_checkpoint_takes_a_new_name": left not in before.values(),
+    "two_checkpoints_take_one_name": over in apart.values(),
     "same_weights_as_undisturbed": away < 1e-5,
 }
 measures = {"took_s": took}

@@ -7,7 +7,7 @@
 # processes = 5
 # seconds = 60
 # ///
-"""Call `fit` under ParameterServerStrategy: Keras 3 fails, tf_keras trains."""
+"""Give workers under ParameterServerStrategy their data: in scheduled steps, and in `fit`, which needs tf_keras."""
 
 import contextlib
 import json
@@ -95,19 +95,16 @@ class Cluster(contextlib.ExitStack):
 
 # --8<-- [end:cluster]
 
-# --8<-- [start:fit]
-x = np.random.default_rng(0).normal(size=(256, 8)).astype("float32")
-y = np.sin(x.sum(1, keepdims=True))
+# --8<-- [start:data]
+ROWS, BATCH, STEPS = 256, 16, 64
+x = np.random.default_rng(0).normal(size=(ROWS, 8)).astype("float32")
+y = x.sum(1, keepdims=True) / 2
 
 
-def dataset(context=None):
-    """Make the data set. Every worker does so for itself."""
-    return (
-        tf.data.Dataset.from_tensor_slices((x, y))
-        .shuffle(256, seed=1)
-        .repeat()
-        .batch(16)
-    )
+def rows():
+    """Read all rows, in the order of this worker, again and again."""
+    data = tf.data.Dataset.from_tensor_slices((x, y, np.arange(ROWS)))
+    return data.shuffle(ROWS).repeat().batch(BATCH)
 
 
 def serve(say):
@@ -116,6 +113,75 @@ def serve(say):
     tf.distribute.Server(
         me.cluster_spec(), job_name=me.task_type, task_index=me.task_id, protocol="grpc"
     ).join()
+
+
+def schedule(say, seed):
+    """Run on the coordinator: schedule steps that take their batch from an iterator."""
+    if seed is not None:
+        keras.utils.set_random_seed(seed)
+    os.environ["GRPC_FAIL_FAST"] = "use_caller"
+    strategy = tf.distribute.ParameterServerStrategy(
+        tf.distribute.cluster_resolver.TFConfigClusterResolver()
+    )
+    coordinator = tf.distribute.coordinator.ClusterCoordinator(strategy)
+    with strategy.scope():
+        model = keras.Sequential(
+            [keras.Input((8,)), keras.layers.Dense(16, "tanh"), keras.layers.Dense(1)]
+        )
+        optimizer = keras.optimizers.SGD(0.1)
+        optimizer.build(model.trainable_variables)
+    batches = iter(coordinator.create_per_worker_dataset(rows))
+
+    @tf.function
+    def step(batches):
+        features, labels, numbers = next(batches)
+
+        def replica_step(features, labels):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean((model(features, training=True) - labels) ** 2)
+            gradients = tape.gradient(loss, model.trainable_variables)
+            optimizer.apply_gradients(
+                zip(gradients, model.trainable_variables, strict=True)
+            )
+            return loss
+
+        loss = strategy.run(replica_step, args=(features, labels))
+        worker = tf.distribute.coordinator.experimental_get_current_worker_index()
+        return worker, loss, numbers
+
+    results = [coordinator.schedule(step, args=(batches,)) for _ in range(STEPS)]
+    coordinator.join()
+    return [result.fetch() for result in results]
+
+
+# --8<-- [end:data]
+
+
+# --8<-- [start:schedule]
+def by_worker(seed):
+    """Return the rows of each worker in their order, and the losses."""
+    with Cluster(chief=1, worker=2, ps=1) as cluster:
+        for job, index in ("ps", 0), ("worker", 0), ("worker", 1):
+            cluster.start(job, index, serve)
+        results = cluster.result(cluster.start("chief", 0, schedule, seed))
+    seen = ([], [])
+    for worker, _, numbers in results:
+        seen[worker].extend(numbers)
+    return seen, [loss for _, loss, _ in results]
+
+
+(seen, losses), (seeded, _) = by_worker(None), by_worker(0)
+fell = np.mean(losses[-8:]) < np.mean(losses[:8])
+print("some rows came to both workers:", bool({*seen[0]} & {*seen[1]}))
+print("both had the same first batch:", seen[0][:BATCH] == seen[1][:BATCH])
+print("with set_random_seed:", seeded[0][:BATCH] == seeded[1][:BATCH])
+print("the loss fell:", bool(fell))
+# --8<-- [end:schedule]
+
+
+# --8<-- [start:fit]
+def pairs(context=None):
+    return rows().map(lambda features, labels, number: (features, labels))
 
 
 def fit(say, library, data):
@@ -143,20 +209,23 @@ def run(library, data):
 # --8<-- [end:fit]
 
 # --8<-- [start:keras3]
-kind, text = run(keras, dataset)
+kind, text = run(keras, pairs)
 print(f"Keras 3 {kind}: {text}")
 # --8<-- [end:keras3]
 
 # --8<-- [start:tf_keras]
-done, losses = run(
-    tf_keras, lambda: tf_keras.utils.experimental.DatasetCreator(dataset)
-)
+done, losses = run(tf_keras, lambda: tf_keras.utils.experimental.DatasetCreator(pairs))
 print(
     f"tf_keras {done}; the loss fell in {len(losses)} epochs:", losses[-1] < losses[0]
 )
 # --8<-- [end:tf_keras]
 
 claims = {
+    "workers_share_rows": bool({*seen[0]} & {*seen[1]}),
+    "workers_split_the_rows": not {*seen[0]} & {*seen[1]},
+    "per_worker_data_train": bool(fell),
+    "each_worker_has_its_own_order": seen[0][:BATCH] != seen[1][:BATCH],
+    "a_global_seed_gives_both_one_order": seeded[0][:BATCH] == seeded[1][:BATCH],
     "keras3_fit_fails": kind == "failed",
     "keras3_fit_works": kind == "done",
     "tf_keras_fit_works": done == "done" and losses[-1] < losses[0],

@@ -15,6 +15,7 @@ answers, that it ends with the block, and that one that does not start says why.
 """
 
 import contextlib
+import errno
 import json
 import os
 import pathlib
@@ -26,6 +27,7 @@ import sys
 import tempfile
 import time
 import urllib.request
+from concurrent import futures
 
 
 # --8<-- [start:server]
@@ -45,6 +47,8 @@ class ModelServer(contextlib.ExitStack):
             for one in held:  # both were held until here, so they differ
                 one.close()
             command = [real, f"--port={ports[0]}", f"--rest_api_port={ports[1]}"]
+            # Else two servers with one gRPC port would share it without a word.
+            command += ["--grpc_channel_arguments=grpc.so_reuseport=0"]
         else:  # the stand-in takes free ports by itself and says which
             file = pathlib.Path(__file__).with_name("stand_in.py")
             command = [sys.executable, "-P", str(file), f"--parent={os.getpid()}"]
@@ -82,7 +86,9 @@ class ModelServer(contextlib.ExitStack):
 
     def fail(self):
         self.log.seek(0)
-        raise RuntimeError("no server:\n" + self.log.read().decode()[-2000:])
+        # TensorFlow Serving answers an unknown flag with all that it knows: 9,000 characters.
+        end = self.log.read().decode(errors="replace")[-20_000:]
+        raise RuntimeError("no server:\n" + end)
 
     def end(self):
         self.process.terminate()
@@ -137,9 +143,45 @@ if __name__ == "__main__":
     print("a server that does not start names the flag:", "--no_such_flag" in why)
     # --8<-- [end:check]
 
+    # --8<-- [start:ports]
+    import grpc
+
+    def answering(name, port):
+        """Start a gRPC server that answers every call with its name."""
+        method = {"Who": grpc.unary_unary_rpc_method_handler(lambda *_: name)}
+        handler = grpc.method_handlers_generic_handler("Test", method)
+        one = grpc.server(futures.ThreadPoolExecutor(1), [handler])
+        port = one.add_insecure_port(f"127.0.0.1:{port}")
+        one.start()
+        return one, port
+
+    def ask(port):
+        """Call over a connection of its own."""
+        alone = [("grpc.use_local_subchannel_pool", 1)]
+        with grpc.insecure_channel(f"127.0.0.1:{port}", alone) as channel:
+            return channel.unary_unary("/Test/Who")(b"", timeout=30).decode()
+
+    first, port = answering(b"A", 0)
+    second, same = answering(b"B", port)
+    names = sorted({ask(port) for _ in range(40)})
+    for one in (first, second):
+        one.stop(None).wait()
+    print("two gRPC servers on one port:", same == port, "- 40 calls reach", names)
+
+    with socket.create_server(("127.0.0.1", 0)) as plain:
+        try:
+            socket.create_server(plain.getsockname()).close()
+            refused = None
+        except OSError as error:
+            refused = os.strerror(error.errno)
+    print("two other servers on one port:", refused)
+    # --8<-- [end:ports]
+
     claims = {
         "it_answers": doubled == [2 * number for number in numbers],
         "two_share_no_port": len(ports) == 4,
+        "grpc_servers_share_a_port": port == same and names == ["A", "B"],
+        "other_servers_do_not": refused == os.strerror(errno.EADDRINUSE),
         "it_ends_with_the_block": all(ended),
         "a_mistake_in_the_block_goes_on": isinstance(mistake, KeyError),
         "it_says_why_it_does_not_start": "--no_such_flag" in why,

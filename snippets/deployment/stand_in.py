@@ -8,11 +8,12 @@
 # ///
 """Stand in for TensorFlow Serving where it cannot be had: a small server behind its gRPC services and REST paths.
 
-With arguments it serves, with the flags of `tensorflow_model_server`; without, it checks
+With arguments it serves, with seven flags of `tensorflow_model_server`; without, it checks
 itself against the signature that it serves. It is no TensorFlow Serving: one request is
 one call of the signature, in Python. It knows no batching, no labels, no Classify or
-Regress, no limits and no metrics. Errors that TensorFlow Serving would raise have its
-words; those that only this server raises begin with "stand-in:".
+Regress, no base64 or text answers over REST, no limits and no metrics, and it does not
+wait for a first version. Errors that TensorFlow Serving would raise have its words; those
+that only this server raises begin with "stand-in:".
 """
 
 import argparse
@@ -317,12 +318,12 @@ def predict(model, number, body):
     outputs = {k: v.tolist() for k, v in version.run(signature, arrays).items()}
     one = next(iter(outputs.values())) if len(outputs) == 1 else None
     if not rows:
-        return {"outputs": one or outputs}
+        return {"outputs": outputs if one is None else one}
     many = [
         dict(zip(outputs, row, strict=True))
         for row in zip(*outputs.values(), strict=True)
     ]
-    return {"predictions": one or many}
+    return {"predictions": many if one is None else one}
 
 
 class Rest(BaseHTTPRequestHandler):
@@ -349,13 +350,13 @@ class Rest(BaseHTTPRequestHandler):
 
     def do_GET(self):
         try:
-            code, answer = 200, self.answer()
+            code, text = 200, json.dumps(self.answer(), indent=4)
         except RefusedError as refusal:
-            text, code = refusal.args
-            code, answer = 404 if code == "NOT_FOUND" else 400, {"error": text}
+            code = 404 if refusal.args[1] == "NOT_FOUND" else 400
+            text = json.dumps({"error": str(refusal)}, indent=4)
         except Exception as error:
-            code, answer = 400, {"error": f"stand-in: {error}"}
-        data = json.dumps(answer, indent=4).encode()
+            code, text = 400, json.dumps({"error": f"stand-in: {error}"}, indent=4)
+        data = text.encode()
         self.send_response(code)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(data)))
@@ -368,6 +369,10 @@ class Rest(BaseHTTPRequestHandler):
         """Say nothing of single requests."""
 
 
+class Listener(ThreadingHTTPServer):
+    allow_reuse_port = False  # some releases of Python let two servers share a port
+
+
 class Servers:
     """Both servers on free ports, or on those that were asked for, and the polling."""
 
@@ -375,17 +380,21 @@ class Servers:
         self.models = models
         for model in models.values():
             model.poll()
+            if not model.loaded:
+                why = model.ended or f"no version in {model.base}"
+                raise SystemExit(f"stand-in: {model.name} did not load: {why}")
         predictor, self.ended = Predictor(models), threading.Event()
         # Requests of any size, as TensorFlow Serving takes them; the default is 4 MB.
-        sizes = [("grpc.max_receive_message_length", -1)]
-        self.grpc = grpc.server(futures.ThreadPoolExecutor(8), options=sizes)
+        options = [("grpc.max_receive_message_length", -1)]
+        options += [("grpc.so_reuseport", 0)]  # share no port with another server
+        self.grpc = grpc.server(futures.ThreadPoolExecutor(8), options=options)
         for service, name in (
             (prediction_service_pb2_grpc, "PredictionService"),
             (model_service_pb2_grpc, "ModelService"),
         ):
             getattr(service, f"add_{name}Servicer_to_server")(predictor, self.grpc)
         self.grpc_port = self.grpc.add_insecure_port(f"127.0.0.1:{grpc_port}")
-        self.rest = ThreadingHTTPServer(("127.0.0.1", rest_port), Rest)
+        self.rest = Listener(("127.0.0.1", rest_port), Rest)
         self.rest.models, self.rest_port = models, self.rest.server_port
         self.grpc.start()
         self.thread = threading.Thread(target=self.rest.serve_forever, daemon=True)
@@ -394,8 +403,10 @@ class Servers:
 
     def run(self, parent):
         """Poll for versions until `close`, or until the process `parent` is gone."""
-        while not self.ended.wait(self.poll) and parent in (0, os.getppid()):
-            for model in self.models.values():
+        again = self.poll > 0  # as in TensorFlow Serving, 0 means: only at the start
+        pause = self.poll if again else 1
+        while not self.ended.wait(pause) and parent in (0, os.getppid()):
+            for model in self.models.values() if again else ():
                 model.poll()
         self.close()
 
@@ -411,6 +422,8 @@ def models_of(flags):
     config = model_server_config_pb2.ModelServerConfig()
     if flags.model_config_file:
         text_format.Parse(pathlib.Path(flags.model_config_file).read_text(), config)
+    elif not flags.model_base_path:
+        sys.exit("stand-in: no --model_base_path and no --model_config_file")
     else:
         one = {"name": flags.model_name, "base_path": flags.model_base_path}
         config.model_config_list.config.add(**one)
@@ -506,6 +519,11 @@ with tempfile.TemporaryDirectory() as base:
     doubled = ask_grpc(x)
     old = ask_rest("/versions/1:predict", {"instances": x.tolist()})
     states = ask_rest("")["model_version_status"]
+    try:
+        Servers(servers.models, servers.grpc_port).close()
+        refused = False
+    except RuntimeError as error:
+        refused = "Failed to bind" in str(error)
     servers.close()
 
 print("gRPC answers:", sorted(by_grpc), "first total:", f"{by_grpc['total'][0]:.4f}")
@@ -514,6 +532,7 @@ print("gRPC, two numbers:", short[0])
 print("REST, two numbers:", short[1])
 print("version 1, after version 2 came:", old)
 print("states:", {one["version"]: one["state"] for one in states})
+print("a second server on its gRPC port is refused:", refused)
 # --8<-- [end:check]
 
 same = {key: direct[key].numpy() for key in direct}
@@ -529,5 +548,6 @@ claims = {
     and short[1]["code"] == 400,
     "new_version_answers": np.array_equal(doubled["total"], same["total"] * 2),
     "old_version_is_gone": old["code"] == 404,
+    "a_port_in_use_is_refused": refused,
 }
 measures = {"server": "stand-in"}

@@ -10,7 +10,7 @@
 #
 # [tool.guide]
 # devices = 0
-# processes = 3
+# processes = 4
 # seconds = 150
 # files = ["model_server.py", "stand_in.py"]
 # ///
@@ -160,12 +160,22 @@ with contextlib.ExitStack() as stack:
     print("version 2:", reason)
     # --8<-- [end:broken]
 
+    # --8<-- [start:restart]
+    try:
+        stack.enter_context(ModelServer(*flags, f"--model_base_path={warm}"))
+        refused = ""
+    except RuntimeError as error:
+        refused = str(error)
+    print("a fresh server does not start:", reason in refused)
+    # --8<-- [end:restart]
+
 claims = {
     "read_back_as_written": found == [(rows, 8, 8, 1) for rows in BATCHES],
     "warmup_makes_the_first_request_faster": first["with"] < first["without"],
     "first_request_without_is_slow": first["without"] > 3 * usual["without"],
     "bad_warmup_keeps_the_version_out": known[2] == "END",
     "old_version_goes_on": known[1] == "AVAILABLE",
+    "a_fresh_server_does_not_start": reason in refused,
 }
 measures = {
     "server": server.name,

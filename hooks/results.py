@@ -33,6 +33,7 @@ RUNNER = (
     "child",
     "digest",
     "devices",
+    "family",
     "launch",
     "metadata",
     "outcome",

@@ -6,7 +6,7 @@ import gzip
 import mimetypes
 import socket
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
@@ -74,7 +74,8 @@ def handler(root: Path) -> type[BaseHTTPRequestHandler]:
                 self.send_header("Content-Encoding", "gzip")
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
-            self.wfile.write(body)
+            with suppress(ConnectionError):  # the reader has gone on
+                self.wfile.write(body)
 
         def log_message(self, *_: object) -> None:
             """Say nothing: the tests look at the browser's side."""

@@ -1,0 +1,155 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["tensorflow==2.21.*", "keras==3.15.*"]
+#
+# [tool.guide]
+# devices = 2
+# seconds = 240
+# ///
+"""Optimizer options that put the update in a conditional raise under MirroredStrategy; what does the same."""
+
+# --8<-- [start:fit]
+import re
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+devices = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")
+names = [device.name for device in devices]
+strategy = tf.distribute.MirroredStrategy(names)
+to_one = tf.distribute.ReductionToOneDevice()
+reduced = tf.distribute.MirroredStrategy(names, cross_device_ops=to_one)
+one = tf.distribute.get_strategy()  # outside of every scope: one device
+replicas = strategy.num_replicas_in_sync
+batch, rate, every = 8 * replicas, 0.1, 2
+rng = np.random.default_rng(0)
+x = rng.normal(size=(6 * batch, 8)).astype("float32")
+y = np.sin(x.sum(axis=1, keepdims=True))
+data = tf.data.Dataset.from_tensor_slices((x, y)).batch(batch)
+
+
+def build(place, **options):
+    keras.utils.set_random_seed(1)
+    with place.scope():
+        model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(1)])
+        optimizer = keras.optimizers.SGD(rate, **options)
+        optimizer.build(model.trainable_variables)
+        model.compile(optimizer, loss="mse")
+    return model, optimizer
+
+
+def fit(place, callbacks=(), **options):
+    """Return the weights, or the error that `fit` raises."""
+    model, _ = build(place, **options)
+    try:
+        model.fit(data, callbacks=list(callbacks), verbose=0)
+    except (RuntimeError, ValueError) as error:
+        return error
+    return model.get_weights()
+
+
+def apart(some, others):
+    """Return the largest difference of two lists of weights."""
+    pairs = zip(some, others, strict=True)
+    return max(float(np.abs(a - b).max()) for a, b in pairs)
+
+
+accumulate = {"gradient_accumulation_steps": every}
+average = {"use_ema": True, "ema_momentum": 0.5}
+overwrite = {**average, "ema_overwrite_frequency": every}
+cases = {"accumulation": accumulate, "use_ema alone": average, "overwriting": overwrite}
+places = {"one device": one, "MirroredStrategy": strategy, "to one device": reduced}
+found = {}
+for case, options in cases.items():
+    for name, place in places.items():
+        found[case, name] = fit(place, **options)
+        error = isinstance(found[case, name], Exception)
+        what = type(found[case, name]).__name__ if error else "trains"
+        print(f"{case:16}{name:18}{what}")
+# --8<-- [end:fit]
+
+
+# --8<-- [start:accumulate]
+def in_parts():
+    """Take the gradients of several parts of a large batch; apply their sum once."""
+    model, optimizer = build(strategy)
+    large = every * batch
+
+    def on_replica(features, targets):
+        total = [tf.zeros_like(v) for v in model.trainable_variables]
+        parts = zip(tf.split(features, every), tf.split(targets, every), strict=True)
+        for part, wanted in parts:
+            with tf.GradientTape() as tape:
+                output = model(part, training=True)
+                loss = tf.reduce_sum((output - wanted) ** 2) / large
+            gradients = tape.gradient(loss, model.trainable_variables)
+            total = [a + b for a, b in zip(total, gradients, strict=True)]
+        optimizer.apply(total, model.trainable_variables)
+
+    step = tf.function(lambda rows: strategy.run(on_replica, args=rows))
+    rows = data.unbatch().batch(large)
+    for part in strategy.experimental_distribute_dataset(rows):
+        step(part)
+    return model.get_weights()
+
+
+accumulated = apart(found["accumulation", "one device"], in_parts())
+print(f"accumulated in the loop: {accumulated:.4f} from one device")
+# --8<-- [end:accumulate]
+
+
+# --8<-- [start:overwrite]
+class Overwrite(keras.callbacks.Callback):
+    """Put the averages into the weights after every few steps, between the steps."""
+
+    def on_train_batch_end(self, batch, logs=None):
+        if (batch + 1) % every == 0:
+            optimizer = self.model.optimizer
+            with strategy.scope():
+                optimizer.finalize_variable_values(self.model.trainable_variables)
+
+
+averaged = apart(
+    found["use_ema alone", "one device"], found["use_ema alone", "MirroredStrategy"]
+)
+overwritten = apart(
+    found["overwriting", "one device"], fit(strategy, [Overwrite()], **average)
+)
+matters = apart(
+    found["use_ema alone", "one device"], found["overwriting", "one device"]
+)
+print(f"use_ema alone:            {averaged:.4f} from one device")
+print(f"overwritten by callback:  {overwritten:.4f} from one device")
+# --8<-- [end:overwrite]
+
+
+def merge_call(case, name):
+    """Return the error of `merge_call`, without colours; nothing where `fit` trains."""
+    error = found[case, name]
+    if not isinstance(error, RuntimeError):
+        return ""
+    text = re.sub(r"\x1b\[\d+m", "", f"RuntimeError: {error}")
+    return text.partition("a tf.function.")[0] + "a tf.function."
+
+
+both = ("MirroredStrategy", "to one device")
+claims = {
+    "accumulation_raises": all(merge_call("accumulation", name) for name in both),
+    "overwriting_raises": all(merge_call("overwriting", name) for name in both),
+    "both_raise_the_same": len(
+        {
+            merge_call(case, name)
+            for case in ("accumulation", "overwriting")
+            for name in both
+        }
+    )
+    == 1,
+    "use_ema_trains": not any(merge_call("use_ema alone", name) for name in both),
+    "accumulating_in_the_loop_cures": accumulated < 1e-5,
+    "use_ema_is_one_device": averaged < 1e-5,
+    "the_callback_cures": overwritten < 1e-5 and matters > 1e-3,
+}
+measures = {"replicas": replicas, "every": every}
+measures |= {"accumulated": round(accumulated, 4), "overwritten": round(overwritten, 4)}
+errors = {"merge_call": merge_call("accumulation", "MirroredStrategy")}

@@ -97,6 +97,19 @@ def test_the_menu_of_a_narrow_screen_takes_the_focus_and_gives_it_back(tab: Page
     assert tab.evaluate("document.activeElement.closest('article') !== null")
 
 
+def test_the_header_covers_nothing_that_has_the_focus(tab: Page) -> None:
+    """Backwards: a browser scrolls what it goes to just into view, at the top."""
+    tab.goto(QUIZ_PAGE, wait_until="networkidle")
+    tab.locator(".md-footer a").first.focus()
+    end = tab.evaluate("document.querySelector('.md-header').getBoundingClientRect().bottom")
+    for _ in range(FAR):
+        tab.keyboard.press("Shift+Tab")
+        text, top = tab.evaluate(
+            "[document.activeElement.innerText, document.activeElement.getBoundingClientRect().top]"
+        )
+        assert top >= end, text
+
+
 def test_the_theme_changes(tab: Page) -> None:
     tab.goto(QUIZ_PAGE, wait_until="networkidle")
     _tab_to(tab, "[data-guide=palette] input")

@@ -184,7 +184,8 @@ def test_links_in_text_are_underlined_and_terms_look_otherwise(tab: Page) -> Non
     tab.goto(QUIZ_PAGE, wait_until="networkidle")
     assert set(tab.locator("article p a.term").evaluate_all(look)) == {"underline dotted"}
     tab.goto("coming-from-the-official-tutorials/", wait_until="networkidle")
-    assert set(tab.locator("article :is(th, td, p) a:not(.headerlink, .term)").evaluate_all(look)) == {"underline solid"}
+    links = tab.locator("article :is(th, td, p) a:not(.headerlink, .term)")
+    assert set(links.evaluate_all(look)) == {"underline solid"}
 
 
 def test_copy_takes_the_whole_block(browser: Browser, site: str) -> None:

@@ -47,7 +47,8 @@ class FigureBlock(GuideBlock):
         drawing = plots.svg(data, ident=ident, alt=alt, name=str(ref))
         known.append(Use.of(ref, place.current().file, ident, alt))
         block.set("id", ident)
-        scroll = sub(block, "div", class_="guide-scroll")
+        # Numbers along an axis mean nothing in a list of what search found; the caption does.
+        scroll = sub(block, "div", class_="guide-scroll", data_search_exclude="")
         if "fig-wide" in drawing:
             scroll.attrib |= {"tabindex": "0", "role": "region", "aria-labelledby": f"{ident}-caption"}
         scroll.text = self.stash(drawing)

@@ -4,6 +4,17 @@
 
   /* The menu and search buttons of a narrow screen are labels of hidden checkboxes, which no keyboard reaches. */
   const BUTTONS = { __drawer: ["Menu", "guide-menu"], __search: ["Search", "guide-search"] };
+  const MENU = ".md-sidebar--primary";
+  const FIELD = ".md-search__input";
+
+  const one = (selector) => document.querySelector(selector);
+
+  /* To what was opened: the field, or the first link of the list on top. */
+  function enter(id) {
+    const lists = document.querySelectorAll(`${MENU}, ${MENU} .md-nav__toggle:checked ~ .md-nav`);
+    const to = id === "__search" ? one(FIELD) : [...[...lists].at(-1).querySelectorAll("a")].find((link) => link.checkVisibility());
+    to?.focus();
+  }
 
   function buttons() {
     for (const [id, [name, kind]] of Object.entries(BUTTONS)) {
@@ -15,7 +26,10 @@
       button.className = `${label.className} ${kind}`;
       button.ariaLabel = name;
       button.append(...label.childNodes);
-      button.addEventListener("click", () => toggle.click());
+      button.addEventListener("click", () => {
+        toggle.click();
+        if (toggle.checked) enter(id);
+      });
       const tell = () => { button.ariaExpanded = String(toggle.checked); };
       toggle.addEventListener("change", tell);
       tell();
@@ -54,12 +68,31 @@
     }
   }
 
-  /* The theme closes search when a page has loaded, also around a reader who was quicker and stands in its field; closed,
-   * it hears none of the keys typed there. The first of them opens it again. */
-  document.addEventListener("keydown", ({ target }) => {
-    const toggle = document.getElementById("__search");
-    if (toggle && !toggle.checked && target.matches?.(".md-search__input")) toggle.click();
+  const open = (id) => document.getElementById(id)?.checked;
+  const turn = (id) => document.getElementById(id)?.click();
+
+  document.addEventListener("keydown", ({ key, target }) => {
+    /* The theme closes search when a page has loaded, also around a reader who was quicker and stands in its field; closed,
+     * it hears none of the keys typed there. The first of them opens it again. */
+    if (!open("__search") && target.matches?.(FIELD)) turn("__search");
+    if (key !== "Escape") return;
+    /* It leads back to the button of what it closes: the search is closed by the theme. */
+    if (open("__search")) one(".guide-search")?.focus();
+    else if (open("__drawer")) {
+      turn("__drawer");
+      one(".guide-menu")?.focus();
+    }
   }, true);
+
+  /* A reader who moves on leaves the menu, which would cover what has the focus. */
+  document.addEventListener("focusin", ({ target }) => {
+    if (open("__drawer") && !target.closest(`${MENU}, .guide-menu`)) turn("__drawer");
+  });
+
+  /* The theme listens for keys; what is pasted or spoken brings none. */
+  document.addEventListener("input", ({ target }) => {
+    if (target.matches(FIELD)) target.dispatchEvent(new KeyboardEvent("keyup"));
+  });
 
   let due = false;
   const fix = () => {

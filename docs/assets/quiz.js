@@ -98,11 +98,14 @@
     if (shown.get(box) === text) return;
     shown.set(box, text);
     forget(box);
-    itemsOf(box).forEach((item, index) => {
+    const items = itemsOf(box);
+    items.forEach((item, index) => {
       const input = inputOf(item);
       input.checked = entry !== null && entry.picked.includes(input.value);
       if (input.checked) tell(box, item, index, false);
     });
+    const missed = items.some((item) => isRight(item) && !inputOf(item).checked);
+    if (missed && !box.querySelector("[data-mark=wrong]")) [...box.querySelectorAll(".quiz-told")].at(-1)?.append(" ", MORE);
   }
 
   function enhance(box) {

@@ -105,6 +105,7 @@
     view.stage.replaceChildren(...children);
     first.tabIndex = -1;
     first.focus();
+    view.stage.firstElementChild.scrollIntoView({ block: "nearest" });
   }
 
   function close() {

@@ -52,7 +52,7 @@ def test_every_widget_draws_the_same_from_a_file(tmp_path: Path) -> None:
     assert len(names) > 2
     show = """
       const start = Object.fromEntries(widget.controls.map(({ name, start }) => [name, start]));
-      shown.push(widget.show(start));
+      shown.push(widget.show(start, 640));
     """
     modules = {file.name: file.read_text("utf-8") for file in files}
     modules["main.js"] = "".join(f'{{ const {{ widget }} = modules["{name}"]; {show} }}\n' for name in names)

@@ -212,6 +212,7 @@ def test_figure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert box
     assert box.svg
     assert box.svg["aria-label"] == "Two bars: the second is 2 times as high."
+    assert soup.select_one("figure > .guide-scroll[data-search-exclude] svg")
     assert box.figcaption
     assert str(box.figcaption.p) == "<p>Each replica gets <em>its</em> rows.</p>"
     assert [cell.get_text() for cell in box.select("details tr")[1].select("th, td")] == ["a", "1"]

@@ -143,6 +143,7 @@ def test_progress_is_restored_in_silence(page: Page) -> None:
     assert page.locator("#quiz-weights input").nth(0).is_checked()
     assert page.locator("#quiz-weights li[data-mark=right]").count() == 1
     assert page.locator("#quiz-weights .quiz-told").inner_text() == "✓ Right."
+    assert page.locator("#quiz-many .quiz-told").inner_text() == "✓ Right. Not complete: more answers are right."
     assert page.locator(".quiz-total").inner_text() == "This page: 1 of 2 questions right."
     assert [s.inner_text() for s in page.locator("[role=status]").all()] == [""] * 3
     assert set(stored(page)) == {"weights", "many"}

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 POLICY = re.compile(r'<head><meta http-equiv="Content-Security-Policy" content="([^"]+)">')
 
+# Whose tables have the most columns.
+WIDE_TABLES = ["coming-from-the-official-tutorials/", "how-this-is-verified/", "strategies/support-table/"]
 # The addresses of links that are printed with their address.
 SPELLED = """() => [...document.querySelectorAll("article a[href]")]
   .filter((link) => getComputedStyle(link, "::after").content.includes("("))
@@ -157,6 +159,33 @@ def test_paper_is_light_and_spells_out_links_to_other_sites_only(browser: Browse
     until(page, "document.body.dataset.mdColorScheme === 'slate'")
     assert answers.count() == 0
     reader.close()
+
+
+@pytest.mark.parametrize("page", WIDE_TABLES, ids=name)
+def test_paper_cuts_no_table(browser: Browser, site: str, page: str) -> None:
+    # A4 less the margins of print.css.
+    reader = browser.new_context(base_url=site, viewport={"width": 672, "height": 900})
+    paper = reader.new_page()
+    paper.goto(page, wait_until="networkidle")
+    paper.emulate_media(media="print")
+    edges = paper.locator("article table").evaluate_all(
+        "(all) => all.map((table) => table.getBoundingClientRect().right)"
+    )
+    assert edges
+    assert max(edges) <= 672
+    reader.close()
+
+
+def test_links_in_text_are_underlined_and_terms_look_otherwise(tab: Page) -> None:
+    look = """(links) => links.map((link) => {
+      const { textDecorationLine, textDecorationStyle } = getComputedStyle(link);
+      return `${textDecorationLine} ${textDecorationStyle}`;
+    })"""
+    tab.goto(QUIZ_PAGE, wait_until="networkidle")
+    assert set(tab.locator("article p a.term").evaluate_all(look)) == {"underline dotted"}
+    tab.goto("coming-from-the-official-tutorials/", wait_until="networkidle")
+    links = tab.locator("article :is(th, td, p) a:not(.headerlink, .term)")
+    assert set(links.evaluate_all(look)) == {"underline solid"}
 
 
 def test_copy_takes_the_whole_block(browser: Browser, site: str) -> None:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.site.pages import QUIZ_PAGE
 from tests.site.until import until
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Page, ViewportSize
 
 # More presses than any page has stops before its text.
 FAR = 60
+NARROW: ViewportSize = {"width": 390, "height": 844}
 
 
 def test_the_first_stop_skips_to_the_text(tab: Page) -> None:
@@ -53,6 +56,58 @@ def test_search_that_closed_around_its_reader_opens_with_the_next_key(tab: Page)
     assert tab.evaluate("document.querySelector('.md-search__input').value") == "prefetch"
     tab.keyboard.press("Escape")
     until(tab, "!document.activeElement.matches('.md-search__input') && !document.getElementById('__search').checked")
+
+
+def test_a_text_that_comes_without_a_key_is_searched(tab: Page) -> None:
+    """A text is pasted with the mouse, or spoken."""
+    tab.goto(QUIZ_PAGE, wait_until="networkidle")
+    tab.locator(".md-search__input").click()
+    tab.keyboard.insert_text("prefetch")
+    tab.locator(".md-search-result__item").first.wait_for(state="visible")
+
+
+def test_search_of_a_narrow_screen_takes_the_focus_and_gives_it_back(tab: Page) -> None:
+    tab.set_viewport_size(NARROW)
+    tab.goto(QUIZ_PAGE, wait_until="networkidle")
+    search = tab.get_by_role("button", name="Search")
+    search.click()
+    assert tab.evaluate("document.activeElement.matches('.md-search__input')")
+    tab.keyboard.type("prefetch")
+    tab.locator(".md-search-result__item").first.wait_for(state="visible")
+    tab.keyboard.press("Escape")
+    until(tab, "document.activeElement.matches('.guide-search') && !document.getElementById('__search').checked")
+
+
+@pytest.mark.parametrize(("path", "first"), [("", "TensorFlow at Scale"), (QUIZ_PAGE, "One device")])
+def test_the_menu_of_a_narrow_screen_takes_the_focus_and_gives_it_back(tab: Page, path: str, first: str) -> None:
+    tab.set_viewport_size(NARROW)
+    tab.goto(path, wait_until="networkidle")
+    menu = tab.get_by_role("button", name="Menu")
+    menu.press("Enter")
+    assert tab.evaluate("document.activeElement.title || document.activeElement.innerText.trim()") == first
+    tab.keyboard.press("Tab")
+    assert tab.evaluate("document.activeElement.closest('.md-sidebar--primary') !== null")
+    tab.keyboard.press("Escape")
+    assert menu.get_attribute("aria-expanded") == "false"
+    assert tab.evaluate("document.activeElement.matches('.guide-menu')")
+    # Nothing behind an open menu has the focus: it closes.
+    menu.press("Enter")
+    tab.locator("article a").first.focus()
+    assert menu.get_attribute("aria-expanded") == "false"
+    assert tab.evaluate("document.activeElement.closest('article') !== null")
+
+
+def test_the_header_covers_nothing_that_has_the_focus(tab: Page) -> None:
+    """Backwards: a browser scrolls what it goes to just into view, at the top."""
+    tab.goto(QUIZ_PAGE, wait_until="networkidle")
+    tab.locator(".md-footer a").first.focus()
+    end = tab.evaluate("document.querySelector('.md-header').getBoundingClientRect().bottom")
+    for _ in range(FAR):
+        tab.keyboard.press("Shift+Tab")
+        text, top = tab.evaluate(
+            "[document.activeElement.innerText, document.activeElement.getBoundingClientRect().top]"
+        )
+        assert top >= end, text
 
 
 def test_the_theme_changes(tab: Page) -> None:

@@ -179,6 +179,19 @@ def test_an_exam_keeps_to_its_sections(tab: Page) -> None:
     assert tab.get_by_text("Nothing: every answer was right.").is_visible()
 
 
+def test_what_has_the_focus_lies_below_the_header(tab: Page) -> None:
+    visit(tab)
+    start = tab.get_by_role("button", name="Start")
+    start.focus()
+    tab.evaluate("scrollTo(0, document.body.scrollHeight)")
+    start.press("Enter")
+    tab.get_by_text("Question 1 of").wait_for()
+    top = "(element) => element.getBoundingClientRect().top"
+    header = tab.locator(".md-header").bounding_box()
+    assert header is not None
+    assert tab.locator(".check-place").evaluate(top) >= header["height"]
+
+
 def test_without_a_section_nothing_starts(tab: Page) -> None:
     visit(tab)
     for box in tab.locator("input[name=section]").all():
@@ -252,6 +265,7 @@ def test_without_javascript_it_lists_the_questions(browser: Browser, site: str, 
     reader = browser.new_context(base_url=site, java_script_enabled=False)
     page = reader.new_page()
     page.goto(URL)
+    assert page.locator("noscript p").is_visible()
     assert page.locator(".self-check [data-question] a").count() == len(boxes)
     page.locator(".check-page summary").first.click()
     page.locator(".check-page a").first.click()

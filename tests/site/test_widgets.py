@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ import pytest
 
 from hooks import programs, records, widget
 from tests import node
+from tests.site.survey import WIDTHS
 from tests.site.until import until
 
 if TYPE_CHECKING:
@@ -88,13 +90,14 @@ def test_walks_are_those_of_keras(tmp_path: Path) -> None:
 
 
 @EVERY
-def test_every_setting_draws(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("width", [256, 640])
+def test_every_setting_draws(name: str, width: int, tmp_path: Path) -> None:
     """At both ends of every control the drawing stays inside its frame, has no broken number and carries no style."""
     script = f"""
         import {{ widget }} from "./{name}.js";
         const found = [];
         const go = (values, [first, ...rest]) => {{
-          if (!first) return found.push(widget.show(values));
+          if (!first) return found.push(widget.show(values, {width}));
           for (const value of [first.values[0], first.start, first.values.at(-1)])
             go({{ ...values, [first.name]: value }}, rest);
         }};
@@ -104,13 +107,48 @@ def test_every_setting_draws(name: str, tmp_path: Path) -> None:
     for drawn in run(script, tmp_path):
         assert "NaN" not in drawn["text"]
         assert "undefined" not in drawn["text"]
+        assert not re.search(r"\b1 (?:steps|partitions|micro-batches)", drawn["text"])
         for kind, attributes, *_ in drawn["shapes"]:
             assert "style" not in attributes
             assert None not in attributes.values(), (kind, attributes)  # what JSON makes of NaN and infinity
             if kind == "rect":
                 assert attributes["x"] >= 0
                 assert attributes["width"] > 0
-                assert attributes["x"] + attributes["width"] <= drawn["width"] + 1
+                assert attributes["x"] + attributes["width"] <= width + 1
+
+
+def test_a_walk_that_leaves_the_drawing_is_drawn_to_its_edge(tmp_path: Path) -> None:
+    script = """
+        import { widget } from "./descent.js";
+        const values = { rule: "Adam", rate: 1, correlation: 0.95, steps: 80 };
+        const paths = ({ shapes }) => shapes.filter(([kind]) => kind === "path").map(([, { d }]) => d);
+        const all = [values, { ...values, rule: "SGD", rate: 0.56 }, { ...values, rule: "SGD" }];
+        console.log(JSON.stringify(all.map((each) => paths(widget.show(each, 320)).find((d) => !d.endsWith("Z")))));
+    """
+    for way in run(script, tmp_path):
+        points = [tuple(float(n) for n in point.split()) for point in way.removeprefix("M").split("L")]
+        assert len(points) > 1
+        assert all(0 <= x <= 320 and 0 <= y <= 215 for x, y in points), points[-1]
+
+
+@EVERY
+@pytest.mark.parametrize("width", WIDTHS)
+def test_fits_its_box_and_its_text_keeps_its_size(name: str, width: int, tab: Page, site: str) -> None:
+    tab.set_viewport_size({"width": width, "height": 900})
+    tab.goto(f"{site}{PAGES[name]}/")
+    box = tab.locator(f'.widget[data-widget="{name}"] .widget-drawing')
+    box.locator("svg").wait_for()
+    found = box.evaluate(
+        """(box) => ({
+          hidden: box.scrollWidth - box.clientWidth,
+          scale: box.firstChild.clientWidth / box.firstChild.viewBox.baseVal.width,
+          out: [...box.querySelectorAll("text")].filter((text) =>
+            text.getBoundingClientRect().right > box.getBoundingClientRect().right + 1).map((text) => text.textContent),
+        })"""
+    )
+    assert found["hidden"] == 0
+    assert found["scale"] >= 1
+    assert found["out"] == []
 
 
 @EVERY

@@ -11,23 +11,23 @@ const ROWS = [
   ["One parameter server: the server", server],
   ["All to all: each device", gather],
 ];
-const WIDTH = 640, ROW = 46;
+const ROW = 46;
 
-function show({ replicas, parameters }) {
+function show({ replicas, parameters }, wide) {
   const size = 4 * parameters;
   const sent = ROWS.map(([, formula]) => formula(replicas, size));
   const most = Math.max(...sent);
   const shapes = [];
   ROWS.forEach(([label], i) => {
     const y = i * ROW;
-    const width = most ? (WIDTH - 100) * (sent[i] / most) : 0;
+    const width = most ? (wide - 100) * (sent[i] / most) : 0;
     shapes.push(["text", { x: 0, y: y + 13 }, label]);
     shapes.push(["rect", { x: 0.5, y: y + 19, width: Math.max(1, width), height: 18, class: `fig-t${i + 1} fig-s${i + 1}` }]);
     shapes.push(["text", { x: Math.max(1, width) + 8, y: y + 33 }, bytes(sent[i])]);
   });
   const text = `${replicas} replicas, gradients of ${bytes(size)}: in a ring each device sends ${bytes(sent[0])}, ` +
     `one parameter server sends ${bytes(sent[1])}, all to all each device sends ${bytes(sent[2])}.`;
-  return { text, width: WIDTH, height: ROWS.length * ROW, shapes };
+  return { text, height: ROWS.length * ROW, shapes };
 }
 
 export const widget = {

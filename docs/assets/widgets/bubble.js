@@ -18,19 +18,20 @@ export function schedule(partitions, microBatches) {
 }
 
 const upTo = (n) => Array.from({ length: n }, (_, i) => i + 1);
-const LEFT = 80, WIDTH = 640, ROW = 26, TOP = 22;
+const several = (n, what, more) => `${n} ${n === 1 ? what : more}`;
+const LEFT = 80, ROW = 26, TOP = 22;
 
-function show({ partitions, microBatches }) {
+function show({ partitions, microBatches }, width) {
   const all = ticks(partitions, microBatches);
-  const unit = (WIDTH - LEFT) / all;
+  const unit = (width - LEFT) / all;
   const height = TOP + partitions * ROW + 24;
   const shapes = [
-    ["text", { x: LEFT, y: 14, class: "fig-muted" }, "F: forward    B: backward    empty: the bubble"],
-    ["text", { x: WIDTH, y: height - 6, "text-anchor": "end", class: "fig-muted" }, `${all} ticks`],
+    ["text", { x: 0, y: 14, class: "fig-muted" }, "F: forward, B: backward, empty: the bubble"],
+    ["text", { x: width, y: height - 6, "text-anchor": "end", class: "fig-muted" }, `${all} ticks`],
   ];
   for (let k = 0; k < partitions; k++) {
     shapes.push(["text", { x: LEFT - 6, y: TOP + k * ROW + 17, "text-anchor": "end" }, `partition ${k}`]);
-    shapes.push(["line", { x1: LEFT, x2: WIDTH, y1: TOP + (k + 1) * ROW - 1, y2: TOP + (k + 1) * ROW - 1, class: "fig-grid" }]);
+    shapes.push(["line", { x1: LEFT, x2: width, y1: TOP + (k + 1) * ROW - 1, y2: TOP + (k + 1) * ROW - 1, class: "fig-grid" }]);
   }
   for (const { partition, start, kind, microBatch } of schedule(partitions, microBatches)) {
     const x = LEFT + start * unit, y = TOP + partition * ROW + 2;
@@ -40,9 +41,9 @@ function show({ partitions, microBatches }) {
   }
   const share = bubble(partitions, microBatches);
   const gain = partitions * (1 - share);
-  const text = `${partitions} partitions, ${microBatches} micro-batches: ${(100 * share).toFixed(0)} % of the devices' time is idle; ` +
+  const text = `${several(partitions, "partition", "partitions")}, ${several(microBatches, "micro-batch", "micro-batches")}: ${(100 * share).toFixed(0)} % of the devices' time is idle; ` +
     `a step is ${gain.toFixed(2)} times as fast as on one device with the same micro-batches.`;
-  return { text, width: WIDTH, height, shapes };
+  return { text, height, shapes };
 }
 
 export const widget = {

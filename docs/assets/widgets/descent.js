@@ -33,14 +33,15 @@ export function walk(rule, rate, r, steps) {
   return path;
 }
 
-const SCALE = 100, WIDTH = 640, HEIGHT = 430, LEVELS = [16, 9, 5, 2.5, 1.2, 0.5, 0.15, 0.03];
-const place = ([a, b]) => [WIDTH / 2 + SCALE * a, HEIGHT / 2 - SCALE * b];
-const inside = ([x, y]) => x >= 4 && x <= WIDTH - 4 && y >= 4 && y <= HEIGHT - 4;
+const LEVELS = [16, 9, 5, 2.5, 1.2, 0.5, 0.15, 0.03];
+const AXES = ["Left to right: weight of total cholesterol.", "Upwards: weight of LDL.", "The cross is the lowest loss."];
+const place = ([a, b], [width, height]) => [width * (0.5 + a / 6.4), height / 2 - (width * b) / 6.4];
+const inside = (point, size) => point.every((n, k) => n >= 4 && n <= size[k] - 4);
 const line = (points) => "M" + points.map((point) => point.map((n) => n.toFixed(1)).join(" ")).join("L");
 
 /* What of a convex shape lies inside the drawing: cut by one edge after the other. */
-function clip(points) {
-  for (const [axis, edge, keep] of [[0, 0, 1], [0, WIDTH, -1], [1, 0, 1], [1, HEIGHT, -1]]) {
+function clip(points, [width, height]) {
+  for (const [axis, edge, keep] of [[0, 0, 1], [0, width, -1], [1, 0, 1], [1, height, -1]]) {
     const kept = [];
     points.forEach((to, i) => {
       const from = points[(i || points.length) - 1];
@@ -53,42 +54,51 @@ function clip(points) {
   return points;
 }
 
+/* Where a line that begins inside ends or leaves the drawing. */
+function last(from, to, size) {
+  const parts = from.map((n, k) => ((to[k] > n ? size[k] : 0) - n) / (to[k] - n || 1));
+  const part = Math.min(1, ...parts.filter((one) => one > 0));
+  return from.map((n, k) => n + part * (to[k] - n));
+}
+
 /* Where the loss is `above` the lowest: an ellipse along the diagonals. */
-function contour(above, r) {
+function contour(above, r, size) {
   const centre = lowest(r);
   const along = Math.sqrt(above / (1 + r) / 2), across = Math.sqrt(above / (1 - r) / 2);
   return Array.from({ length: 90 }, (_, i) => {
     const u = along * Math.cos((i * Math.PI) / 45), v = across * Math.sin((i * Math.PI) / 45);
-    return place([centre[0] + u + v, centre[1] + u - v]);
+    return place([centre[0] + u + v, centre[1] + u - v], size);
   });
 }
 
-function show({ rule, rate, correlation, steps }) {
+function show({ rule, rate, correlation, steps }, width) {
+  const height = Math.round(0.67 * width), size = [width, height];
   const path = walk(rule, rate, correlation, steps);
-  const shapes = [["rect", { x: 0, y: 0, width: WIDTH, height: HEIGHT, class: "fig-h8" }]];
+  const shapes = [["rect", { x: 0, y: 0, width, height, class: "fig-h8" }]];
   LEVELS.forEach((above, n) => {
-    const points = clip(contour(above, correlation));
+    const points = clip(contour(above, correlation, size), size);
     if (points.length) shapes.push(["path", { d: `${line(points)}Z`, class: `fig-h${7 - n}` }]);
   });
-  const out = path.findIndex((w) => !inside(place(w)));
-  const drawn = (out < 0 ? path : path.slice(0, out)).map(place);
+  const places = path.map((w) => place(w, size));
+  const out = places.findIndex((point) => !inside(point, size));
+  const drawn = out < 0 ? places : places.slice(0, out);
+  const way = out < 0 ? drawn : [...drawn, last(drawn.at(-1), places[out], size)];
   for (const [kind, thick] of [["fig-lbg", 5], ["fig-ltext", 2]]) {
-    shapes.push(["path", { d: line(drawn), class: kind, fill: "none", "stroke-width": thick, "stroke-linejoin": "round" }]);
+    shapes.push(["path", { d: line(way), class: kind, fill: "none", "stroke-width": thick, "stroke-linejoin": "round" }]);
   }
   for (const [x, y] of drawn) shapes.push(["rect", { x: x - 3, y: y - 3, width: 6, height: 6, class: "fig-b2 fig-lbg" }]);
-  const [x, y] = place(lowest(correlation));
+  const [x, y] = place(lowest(correlation), size);
   for (const d of [`M${x - 8} ${y - 8}L${x + 8} ${y + 8}`, `M${x - 8} ${y + 8}L${x + 8} ${y - 8}`]) {
     shapes.push(["path", { d, class: "fig-s2", fill: "none", "stroke-width": 3 }]);
   }
-  const axes = "Left to right: weight of total cholesterol. Upwards: weight of LDL. The cross is the lowest loss.";
-  shapes.push(["text", { x: 0, y: HEIGHT + 18, class: "fig-muted" }, axes]);
+  AXES.forEach((said, n) => shapes.push(["text", { x: 0, y: height + 18 * (n + 1), class: "fig-muted" }, said]));
   const least = loss(lowest(correlation), correlation);
   const end = loss(path[steps], correlation) - least, first = loss(START, correlation) - least;
   const fate = end > first ? "The walk diverges" : end < 0.001 ? "The walk arrives" : "The walk is on its way";
   const bound = rule === "SGD" ? ` SGD converges below a rate of ${limit(correlation).toFixed(2)}.` : "";
   const left = end > 1e4 ? end.toExponential(1) : end.toFixed(3);
-  const text = `${fate}: after ${steps} steps the loss is ${left} above the lowest; it began ${first.toFixed(2)} above it.${bound}`;
-  return { text, width: WIDTH, height: HEIGHT + 24, shapes };
+  const text = `${fate}: after ${steps} step${steps === 1 ? "" : "s"} the loss is ${left} above the lowest; it began ${first.toFixed(2)} above it.${bound}`;
+  return { text, height: height + 18 * AXES.length + 6, shapes };
 }
 
 export const widget = {

@@ -8,14 +8,14 @@ export const WEIGHT_BYTES = { float32: 4, mixed_float16: 4, bfloat16: 2 };
 export const stateBytes = (parameters, optimizer, policy) => parameters * (2 + SLOTS[optimizer]) * WEIGHT_BYTES[policy];
 export const cutBytes = (parameters, optimizer, policy, parts) => stateBytes(parameters, optimizer, policy) / parts;
 
-const WIDTH = 640, ROW = 46, ROOM = 520;
+const ROW = 46;
 
-function show({ parameters, optimizer, policy, parts, memory }) {
+function show({ parameters, optimizer, policy, parts, memory }, width) {
   const whole = stateBytes(parameters, optimizer, policy);
   const cut = cutBytes(parameters, optimizer, policy, parts);
-  const scale = ROOM / Math.max(whole, 1.1 * memory);
+  const scale = (width - 120) / Math.max(whole, 1.1 * memory);
   const value = parameters * WEIGHT_BYTES[policy];
-  const shapes = [["text", { x: 0, y: 12, class: "fig-muted" }, "On each device: weights, gradients, optimizer slots"]];
+  const shapes = [["text", { x: 0, y: 12, class: "fig-muted" }, "Per device: weights, gradients, slots"]];
   [["Data parallel", 1, whole], [`Cut into ${parts} parts`, parts, cut]].forEach(([label, by, held], i) => {
     const y = 22 + i * ROW;
     shapes.push(["text", { x: 0, y: y + 13 }, label]);
@@ -27,11 +27,11 @@ function show({ parameters, optimizer, policy, parts, memory }) {
   });
   const edge = memory * scale, bottom = 22 + 2 * ROW;
   shapes.push(["line", { x1: edge, x2: edge, y1: 20, y2: bottom + 4, class: "fig-axis", "stroke-dasharray": "4 3" }]);
-  shapes.push(["text", { x: edge, y: bottom + 18, "text-anchor": edge > WIDTH / 2 ? "end" : "start", class: "fig-muted" }, `one device has ${bytes(memory)}`]);
+  shapes.push(["text", { x: edge, y: bottom + 18, "text-anchor": edge > width / 2 ? "end" : "start", class: "fig-muted" }, `one device has ${bytes(memory)}`]);
   const fits = (held) => (held <= memory ? "fits" : "does not fit");
   const text = `Data parallel, each device holds ${bytes(whole)}: it ${fits(whole)} into ${bytes(memory)}. ` +
     `Cut into ${parts}, each holds ${bytes(cut)}: it ${fits(cut)}. Fewest parts that fit: ${Math.ceil(whole / memory)}. Activations come on top.`;
-  return { text, width: WIDTH, height: bottom + 26, shapes };
+  return { text, height: bottom + 26, shapes };
 }
 
 export const widget = {

@@ -3,10 +3,12 @@
  * `name.js` beside this file exports `widget`, plain data and one function, so that it also runs outside a browser:
  *   title     what the drawing shows
  *   controls  [{name, label, values, start, format}]: a slider over `values`, or with `choice: true` a list to choose from
- *   show      (values by name) => {text, width, height, shapes}; a shape is ["rect" | "path" | "line" | "text", attributes, text]
+ *   show      (values by name, width) => {text, height, shapes}; a shape is ["rect" | "path" | "line" | "text", attributes, text]
  * Shapes carry classes of figure.css. `text` is what a screen reader hears when the reader has moved a control.
  * A widget with other hands than sliders exports `mount(box, make)` in place of controls and `show`, and fills its box.
  */
+/* A drawing is as wide as its box on a phone, so that its text keeps its size. */
+const WIDEST = 640;
 const SVG = "http://www.w3.org/2000/svg";
 
 function make(tag, attributes = {}, ...children) {
@@ -52,7 +54,8 @@ function mountSliders(box, widget) {
   let wait = 0;
 
   function draw() {
-    const { text, width, height, shapes } = widget.show(Object.fromEntries(read.map(([name, value]) => [name, value()])));
+    const width = Math.min(WIDEST, drawing.clientWidth);
+    const { text, height, shapes } = widget.show(Object.fromEntries(read.map(([name, value]) => [name, value()])), width);
     const svg = make("svg", { class: "fig", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": text });
     const labels = make("g", { class: "fig-text", fill: "currentColor" });
     for (const [tag, attributes, said = ""] of shapes) (tag === "text" ? labels : svg).append(make(tag, attributes, said));

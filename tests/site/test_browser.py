@@ -100,6 +100,7 @@ def test_answers_outlive_instant_navigation_back_and_reload(tab: Page) -> None:
     tab.locator(".md-tabs a").first.click()
     tab.locator(".home-hero").wait_for()
     assert tab.evaluate("window.sameDocument"), "the page was loaded anew: instant navigation is off"
+    until(tab, "getComputedStyle(document.querySelector('.home-hero')).display === 'grid'")
     tab.go_back()
     tab.locator("fieldset.quiz .quiz-check").first.wait_for()
     assert tab.evaluate("window.sameDocument")

@@ -102,7 +102,11 @@ def test_all_words_are_asked_for_first(query: str, strict: str) -> None:
 
 @pytest.mark.parametrize(
     ("query", "next_asked"),
-    [("the checkpiont", "+checkpiont~1"), ("mirorred run", "+mirorred~1 +run"), ("map fun", "map fun")],
+    [
+        ("the checkpiont", "+checkpiont~1"),
+        ("wroker run", "+wroker~1 +run"),  # codespell:ignore wroker
+        ("map fun", "map fun"),
+    ],
 )
 def test_a_misspelt_word_is_looked_for_before_any_of_the_words(query: str, next_asked: str) -> None:
     assert run(f"return variants({json.dumps(query)})")[1] == next_asked

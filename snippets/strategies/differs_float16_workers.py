@@ -9,7 +9,6 @@
 # ///
 """`mixed_float16` on several workers: one gradient that is not finite in one worker, and all wait for ever."""
 
-# --8<-- [start:cluster]
 import contextlib
 import json
 import multiprocessing
@@ -22,6 +21,7 @@ import numpy as np
 import tensorflow as tf
 
 
+# --8<-- [start:cluster]
 class Cluster(contextlib.ExitStack):
     """Processes on this machine that find each other through TF_CONFIG.
 

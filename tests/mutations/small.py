@@ -216,6 +216,7 @@ def write(root: Path, *, real: Path) -> None:
     shutil.copy(real / "pyproject.toml", root / "pyproject.toml")
     config = (real / "mkdocs.yml").read_text("utf8")
     config = config.replace(", hooks/prune.py", "")  # it only makes style sheets smaller
+    config = re.sub(r"(?m)^  redirects:\n(?:    .*\n)+", "  redirects: {}\n", config)
     (root / CONFIG).write_text(re.sub(r"(?ms)^nav:\n.*?^(?=\S)", NAV + "\n", config, count=1), "utf8")
     (root / "docs/assets/dot.png").write_bytes(DOT)
     for name, text in FILES.items():

@@ -195,7 +195,7 @@ MUTATIONS = [
         "docs/assets/widgets/bubble.js",
         "export const widget",
         "export default",
-        "docs/assets/widgets/bubble.js:48: `export default",
+        "docs/assets/widgets/bubble.js:49: `export default",
     ),
     Mutation("a question without id", PAGE, "    id: plain-total\n", "", "has no id"),
     Mutation("a question that covers nothing", PAGE, "    covers: [P1]\n", "", "covers nothing"),

@@ -79,7 +79,7 @@ class _Marker:
         self.used: dict[str, Term] = {}
         forms = sorted(self.by_form, key=len, reverse=True)  # `parameter server` before `server`
         words = "|".join(map(re.escape, forms))
-        self.pattern = re.compile(rf"{RAW}|(?<![\w-])(?:{words})(?![\w-])", re.IGNORECASE)
+        self.pattern = re.compile(rf"{RAW}|(?<![\w/-])(?:{words})(?![\w/-])", re.IGNORECASE)
 
     def walk(self, element: Element) -> None:
         """Mark what stands in an element, then what stands in its children and between them."""

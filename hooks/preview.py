@@ -16,9 +16,10 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from mkdocs.commands.build import get_context
+from mkdocs.exceptions import PluginError
 from mkdocs.utils import write_file
 
-from hooks import depends, glossary, kept, pages, programs
+from hooks import depends, glossary, kept, loud, pages, programs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -99,12 +100,17 @@ class Preview:
         self.stale = False
 
     def rebuild(self) -> None:
-        """Bring the site up to date after a change; an error leaves the change to the next call."""
+        """Bring the site up to date after a change; a mistake is logged, and leaves the change to the next call."""
         with self.lock:
             sources = self._sources()
             changed = {path for path, _ in sources.items() ^ self.seen.items()}
-            touched = self._touched(changed)
-            if touched is None or not self._render(touched):
+            try:
+                touched = self._touched(changed)
+                enough = touched is not None and self._render(touched)
+            except PluginError as mistake:  # the pages as they were go on being served
+                loud.LOGGER.error(str(mistake))
+                return
+            if not enough:
                 self.whole()
                 self.stale = False
             elif touched:
@@ -122,8 +128,11 @@ class Preview:
         with self.lock:
             gathering = [page for page in self._pages() if GATHERS in (page.markdown or "")]
             if self.stale and url in {page.url for page in gathering}:
-                self._render(gathering)
-                self.stale = False
+                try:
+                    self._render(gathering)
+                    self.stale = False
+                except PluginError as mistake:
+                    loud.LOGGER.error(str(mistake))
 
     def _touched(self, changed: Iterable[Path]) -> list[Page] | None:
         """Return the pages that a change of files can alter; None where that may be any."""

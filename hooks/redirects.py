@@ -1,7 +1,7 @@
 """Addresses that were published once and moved: `extra.redirects` of mkdocs.yml, from the old address to the new one.
 
-A page that moved leaves a page at its old address that leads on. A heading that was renamed leaves its old anchor
-beside the new one: `old/page/#old: old/page/#new`.
+A page that moved leaves a page at its old address that leads on, to the heading that was asked for. A heading that
+was renamed leaves its old anchor beside the new one: `old/page/#old: old/page/#new`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 CONFIG = "mkdocs.yml"
+SCRIPT = "assets/moved.js"
 ADDRESS = re.compile(r"(?:[\w.-]+/)*(?:#[\w.-]+)?")
 
 
@@ -75,7 +76,7 @@ def stubs(redirects: Mapping[str, str], site: str) -> dict[str, str]:
         site: the site's address.
     """
     return {
-        f"{old}index.html": _stub(get_relative_url(new, old), site + new)
+        f"{old}index.html": _stub(get_relative_url(new, old), site + new, get_relative_url(SCRIPT, old))
         for old, new in redirects.items()
         if "#" not in old
     }
@@ -86,11 +87,12 @@ def _line(old: str) -> int:
     return line_of(CONFIG, f" {old}: ") or line_of(CONFIG, f"{old}: ") or line_of(CONFIG, " redirects:")
 
 
-def _stub(relative: str, address: str) -> str:
+def _stub(relative: str, address: str, script: str) -> str:
     target = html.escape(relative)
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Moved</title>'
         f'<link rel="canonical" href="{html.escape(address)}"><meta name="robots" content="noindex">'
         f'<meta http-equiv="refresh" content="0; url={target}"></head>'
-        f'<body><p>This page has moved: <a href="{target}">go there</a>.</p></body></html>\n'
+        f'<body><p>This page has moved: <a href="{target}">go there</a>.</p>'
+        f'<script src="{script}"></script></body></html>\n'
     )

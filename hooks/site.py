@@ -128,7 +128,7 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
         return _with_notebook(lab.html, page, config)
     source = page.file.content_string
     leftovers.check(html, source, file)
-    front.check(page.meta, html, file)
+    front.check(page.meta, html, source, file)
     _build.blocks[file] = blocks = blocks_of(html=html, source=source, file=file)
     # MkDocs looks for anchors before the fences are in the page.
     page.present_anchor_ids = (page.present_anchor_ids or set()) | set(ID.findall(html))

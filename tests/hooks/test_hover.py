@@ -113,6 +113,7 @@ def test_a_link_to_the_glossary_gets_the_definition() -> None:
         'Words <a href="/__root__/x">replica</a> more.',
         "Words <svg viewBox='0 0 1 1'><text>replica</text></svg> more.",
         "Words <svg>\n<text>a *b* c</text>\n<text>replica</text></svg>",
+        "A path such as replica/server.py, or /replica.",
     ],
 )
 def test_left_alone(text: str) -> None:

@@ -294,6 +294,20 @@ MUTATIONS = [
         "",
         "no page shows that program as a card",
     ),
+    Mutation(
+        "front matter that is no YAML",
+        PAGE,
+        "description: One of everything.",
+        "description: One: of everything.",
+        "plain.md:2: the front matter is no YAML: mapping values are not allowed here",
+    ),
+    Mutation(
+        "front matter that never ends",
+        PAGE,
+        "description: One of everything.\n---\n",
+        "description: One of everything.\n",
+        "plain.md:1: the front matter never ends",
+    ),
     Mutation("a page that is not in nav", CONFIG, "  - How: how.md\n", "", "docs/how.md: this page is not in nav"),
     Mutation(
         "a page whose name is no address",

@@ -9,28 +9,35 @@ from __future__ import annotations
 import argparse
 import re
 from pathlib import Path
+from urllib.parse import urljoin
 
 from bs4 import BeautifulSoup
 
 LIST = Path(__file__).with_suffix(".txt")
 # Ids that mean something to a reader; others are the page's own, such as those of notes, captions and arrow heads.
 KEPT = re.compile(r"(?:quiz|error|program|table|figure|fig)-(?!.*-(?:caption|a\d)$)")
+MOVED = re.compile(r'<meta http-equiv="refresh" content="0; url=(?P<to>[^"]*)">')
 HEADINGS = re.compile(r"h[1-6]")
 
 
 def published(site: Path) -> set[str]:
     """Return the addresses of a built site, below its root: `a/b/` and `a/b/#heading`."""
-    found = set()
+    found, moved = set(), {}
     for file in site.rglob("index.html"):
         text = file.read_text("utf-8")
         folder = file.parent.relative_to(site).as_posix()
         page = "" if folder == "." else f"{folder}/"
         found.add(page)
+        if led := MOVED.search(text):
+            moved[page] = urljoin(f"/{page}", led["to"]).removeprefix("/")
         article = BeautifulSoup(text, "html.parser").find("article")
         for element in article.find_all(id=True) if article else ():
             if HEADINGS.fullmatch(element.name) or KEPT.match(str(element["id"])) or element.name == "span":
                 found.add(f"{page}#{element['id']}")
-    return found
+    # A page that has moved leads to the same headings elsewhere.
+    return found | {
+        old + one.removeprefix(new) for old, new in moved.items() for one in found if one.startswith(f"{new}#")
+    }
 
 
 def listed() -> set[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hooks import redirects
 from tests.site import addresses
 
 if TYPE_CHECKING:
@@ -29,3 +30,12 @@ def test_pages_headings_and_questions_are_found(tmp_path: Path) -> None:
         "<span id='old'></span></article></main>"
     )
     assert addresses.published(tmp_path) == {"", "#home", "a/", "a/#two", "a/#quiz-x", "a/#old"}
+
+
+def test_a_page_that_moved_still_has_its_headings(tmp_path: Path) -> None:
+    (tmp_path / "b" / "new").mkdir(parents=True)
+    (tmp_path / "b" / "new" / "index.html").write_text("<article><h2 id='two'>2</h2></article>")
+    for path, text in redirects.stubs({"b/old/": "b/new/"}, "https://x.org/").items():
+        (tmp_path / path).parent.mkdir()
+        (tmp_path / path).write_text(text)
+    assert addresses.published(tmp_path) == {"b/new/", "b/new/#two", "b/old/", "b/old/#two"}

@@ -115,8 +115,9 @@ def test_a_mistake_leaves_the_page_and_the_next_edit_mends_it(site: Site) -> Non
     while "did you mean strategies/mirrored.py" not in (site.project / "log").read_text("utf8"):
         assert time.monotonic() < end
         time.sleep(0.1)
-    # MkDocs lets a browser wait until the mistake is mended.
     assert site.read() == before
+    assert "Traceback" not in (site.project / "log").read_text("utf8")
+    site.shows(f"{PAGE}/", "Seen four.", gone=True)  # the page as it was is served meanwhile
     site.restore(MARKDOWN, source.replace("\n## ", "\n\nSeen five.\n\n## ", 1))
     site.shows(f"{PAGE}/", "Seen five.")
     site.restore(MARKDOWN, source)

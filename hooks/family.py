@@ -12,15 +12,18 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import psutil
 
+# Not that of `errors`, which imports MkDocs: a program's process gets what is imported here.
+ROOT = Path(__file__).resolve().parents[1]
 GRACE = 1.0
 _SUBREAPER, _DEATH_SIGNAL = 36, 1
 
 
 def contained() -> None:
-    """Run a command as `python -c ... seconds command arguments...`; nothing that it starts outlives this process.
+    """Run a command of which nothing outlives this process; the arguments are its time limit in seconds, and the command.
 
     What the command says goes to standard output. Standard error says why this process ends with status 1: the status
     of the command, its time limit, or what it left running.
@@ -40,6 +43,12 @@ def contained() -> None:
         sys.exit(f"it still ran after {seconds} s and was killed")
     finally:
         kill_children()
+
+
+def interpreter(module: str, function: str) -> list[str]:
+    """Return the command of a new interpreter that calls a function of the hooks; what follows are its arguments."""
+    path = f"import sys; sys.path.insert(0, {str(ROOT)!r})"
+    return [sys.executable, "-P", "-c", f"{path}; from hooks import {module}; del sys.path[0]; {module}.{function}()"]
 
 
 def adopt() -> None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from hooks import errors
+from hooks import errors, family
 
 if TYPE_CHECKING:
     from hooks.blocks import Block
@@ -234,9 +234,8 @@ def _against_schema(data: object, block: Block, root: Path) -> None:
 def _call(command: list[str], *, stdin: str = "", cwd: Path | None = None) -> None:
     """Run a command with a time limit and raise what it said when it fails; what it starts ends with it."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-    code = f"import sys; sys.path.insert(0, {str(errors.ROOT)!r}); from hooks import family; family.contained()"
     with subprocess.Popen(
-        [sys.executable, "-P", "-c", code, str(SECONDS), *command],
+        [*family.interpreter("family", "contained"), str(SECONDS), *command],
         cwd=cwd,
         env={**os.environ, "PATH": path, "TF_CPP_MIN_LOG_LEVEL": "3"},
         encoding="utf-8",

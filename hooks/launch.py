@@ -8,14 +8,13 @@ import os
 import shutil
 import socket
 import subprocess
-import sys
 import tempfile
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hooks import family
 from hooks.devices import TABLE
-from hooks.errors import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -129,10 +128,7 @@ class Launcher:
         self, what: str, end: socket.socket, arguments: list[str], env: Mapping[str, str]
     ) -> subprocess.Popen[bytes]:
         """Start `hooks.server.what` in an interpreter of its own, out of reach of the terminal's Ctrl-C."""
-        code = (
-            f"import sys; sys.path.insert(0, {str(ROOT)!r}); from hooks import server; del sys.path[0]; server.{what}()"
-        )
-        command = [sys.executable, "-P", "-c", code, str(end.fileno()), *arguments]
+        command = [*family.interpreter("server", what), str(end.fileno()), *arguments]
         with (self._base() / "log").open("ab") as log:  # what TensorFlow says when it is imported
             return subprocess.Popen(
                 command,

@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
-from hooks.errors import ROOT
+from hooks import family
 from tests.child import PATIENCE, started
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-CONTAINED = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from hooks import family; family.contained()"
-
 
 def command(seconds: float, script: str) -> list[str]:
-    return [sys.executable, "-P", "-c", CONTAINED, str(seconds), "bash", "-c", script]
+    return [*family.interpreter("family", "contained"), str(seconds), "bash", "-c", script]
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ _SUBREAPER, _DEATH_SIGNAL = 36, 1
 
 
 def contained() -> None:
-    """Run a command of which nothing outlives this process; the arguments are its time limit in seconds, and the command.
+    """Run a command of which nothing outlives this process; the arguments are its seconds, as a limit, and the command.
 
     What the command says goes to standard output. Standard error says why this process ends with status 1: the status
     of the command, its time limit, or what it left running.

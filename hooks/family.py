@@ -12,12 +12,9 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import psutil
 
-# Not that of `errors`, which imports MkDocs: a program's process gets what is imported here.
-ROOT = Path(__file__).resolve().parents[1]
 GRACE = 1.0
 _SUBREAPER, _DEATH_SIGNAL = 36, 1
 
@@ -43,12 +40,6 @@ def contained() -> None:
         sys.exit(f"it still ran after {seconds} s and was killed")
     finally:
         kill_children()
-
-
-def interpreter(module: str, function: str) -> list[str]:
-    """Return the command of a new interpreter that calls a function of the hooks; what follows are its arguments."""
-    path = f"import sys; sys.path.insert(0, {str(ROOT)!r})"
-    return [sys.executable, "-P", "-c", f"{path}; from hooks import {module}; del sys.path[0]; {module}.{function}()"]
 
 
 def adopt() -> None:

@@ -13,7 +13,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hooks import family
+from hooks import interpreter
 from hooks.devices import TABLE
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ class Launcher:
         self, what: str, end: socket.socket, arguments: list[str], env: Mapping[str, str]
     ) -> subprocess.Popen[bytes]:
         """Start `hooks.server.what` in an interpreter of its own, out of reach of the terminal's Ctrl-C."""
-        command = [*family.interpreter("server", what), str(end.fileno()), *arguments]
+        command = [*interpreter.command("server", what), str(end.fileno()), *arguments]
         with (self._base() / "log").open("ab") as log:  # what TensorFlow says when it is imported
             return subprocess.Popen(
                 command,

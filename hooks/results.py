@@ -34,6 +34,7 @@ RUNNER = (
     "digest",
     "devices",
     "family",
+    "interpreter",
     "launch",
     "metadata",
     "outcome",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
-from hooks import family
+from hooks import interpreter
 from tests.child import PATIENCE, started
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def command(seconds: float, script: str) -> list[str]:
-    return [*family.interpreter("family", "contained"), str(seconds), "bash", "-c", script]
+    return [*interpreter.command("family", "contained"), str(seconds), "bash", "-c", script]
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from hooks import shown
 from hooks.errors import GuideError
 from hooks.fences import ANY_SNIPPET, Fence, fences
 from hooks.languages import LANGUAGES
+from hooks.needs import ATTRIBUTE
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,7 @@ class Block:
         origin: `path` or `path:section` under `snippets/` that it shows; empty for a block written in the page.
         run: `no` when it cannot run where the checks run.
         why: the reason given to the reader.
+        needs: the imports that it comes with, one in each line.
         attributes: the rest of what its header says (`data-schema`, `data-message`).
     """
 
@@ -39,6 +41,7 @@ class Block:
     origin: str = ""
     run: str = ""
     why: str = ""
+    needs: str = ""
     attributes: dict[str, str] = field(default_factory=dict, hash=False)
 
     @property
@@ -106,7 +109,7 @@ def _block(fence: Fence, box: dict[str, str], code: str, file: str) -> Block:
         cause = f"nothing checks the language {language!r}"
         raise GuideError(file, fence.line, cause, f"use one of {', '.join(sorted(LANGUAGES))}")
     data = {key: value for key, value in box.items() if key.startswith("data-")}
-    run, why = data.pop("data-run", ""), data.pop("data-why", "").strip()
+    run, why, needs = data.pop("data-run", ""), data.pop("data-why", "").strip(), data.pop(ATTRIBUTE, "")
     if run not in ("", "no"):
         raise GuideError(file, fence.line, f'data-run="{run}" means nothing', 'write data-run="no" or leave it out')
     if (run == "no") != bool(why):
@@ -122,7 +125,7 @@ def _block(fence: Fence, box: dict[str, str], code: str, file: str) -> Block:
         cause = "a snippet that is not the whole of its fence, or is not written as path or path:section"
         raise GuideError(file, fence.line, cause, 'write one line: --8<-- "folder/program.py:section"')
     origin = fence.snippet if "8<" not in code else ""
-    return Block(file, fence.line, fence.end, language, code, box.get("id", ""), origin, run, why, data)
+    return Block(file, fence.line, fence.end, language, code, box.get("id", ""), origin, run, why, needs, data)
 
 
 def uses_tensorflow(code: str) -> bool:

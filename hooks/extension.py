@@ -23,7 +23,7 @@ from markdown.preprocessors import Preprocessor
 from markdown.treeprocessors import Treeprocessor
 from pymdownx.blocks import BlocksExtension, BlocksProcessor
 
-from hooks import place, successor
+from hooks import needs, place, successor
 from hooks.card import Card
 from hooks.errorblock import ErrorBlock
 from hooks.errors import ROOT
@@ -119,10 +119,12 @@ class GuideExtension(BlocksExtension):
             if name not in md.block_level_elements:
                 md.block_level_elements.append(name)
         md.inlinePatterns.register(Value(md), "guide-value", 185)  # after code spans (190), before escapes (180)
+        md.preprocessors.register(needs.Needs(md), "guide-needs", 35)  # before snippets are read in (32)
         md.preprocessors.register(Sentences(md), "guide-sentences", 15)  # after fences are taken out (25)
         md.treeprocessors.register(Unread(md, block_mgr), "guide-unread", 100)
         md.treeprocessors.register(Terms(md), "guide-terms", 12)  # after inline patterns (20), before MkDocs' links (0)
         md.postprocessors.register(Cards(md), "guide-cards", 5)  # after raw HTML is back (30)
+        md.postprocessors.register(needs.Lines(md), "guide-needs-lines", 6)
         md.postprocessors.register(successor.Reasons(md), "guide-reasons", 4)
         md.postprocessors.register(successor.Links(md), "guide-links", 3)
         md.registerExtension(self)

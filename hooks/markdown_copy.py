@@ -8,6 +8,7 @@ from urllib.parse import urljoin
 
 from hooks import tree
 from hooks.cache import remember
+from hooks.needs import ATTRIBUTE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -130,7 +131,8 @@ def _code(element: Element) -> str:
     box = next((one for one in element.parents() if any("language-" in name for name in one.classes)), None)
     names = [*element.classes, *(box.classes if box else [])]
     language = next((name.removeprefix("language-") for name in names if name.startswith("language-")), "text")
-    text = element.text.strip("\n")
+    needs = box.attributes.get(ATTRIBUTE, "") if box else ""
+    text = (f"{needs}\n\n" if needs else "") + element.text.strip("\n")
     ticks = "```"
     while ticks in text:
         ticks += "`"

@@ -10,7 +10,8 @@
     made.dataset.mdType = "copy";
     made.ariaLabel = made.title = "Copy to clipboard";
     made.addEventListener("click", async () => {
-      await navigator.clipboard.writeText(code.textContent);
+      const { needs } = code.closest(".highlight")?.dataset ?? {};
+      await navigator.clipboard.writeText((needs ? needs + "\n\n" : "") + code.textContent);
       window.alert$?.next("Copied to clipboard");
     });
     const box = document.createElement("div");

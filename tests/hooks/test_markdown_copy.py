@@ -33,6 +33,10 @@ PAGE = "https://example.org/guide/a/"
             '<div class="language-python highlight"><pre><code>a = 1\nb = 2\n</code></pre></div>',
             "```python\na = 1\nb = 2\n```",
         ),
+        (
+            '<div class="language-python highlight" data-needs="import x&#10;import y"><pre><code>x</code></pre></div>',
+            "```python\nimport x\nimport y\n\nx\n```",
+        ),
         ("<pre><code>```</code></pre>", "````text\n```\n````"),
         ('<p><svg aria-label="A line."><text>x</text></svg></p>', "[Figure: A line.]"),
         ('<img src="../x.png" alt="A dot">', "![A dot](https://example.org/guide/x.png)"),

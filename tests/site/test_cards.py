@@ -41,6 +41,19 @@ def test_its_code_can_be_copied(tab: Page) -> None:
     assert tab.evaluate("navigator.clipboard.readText()") == (ROOT / "snippets" / PROGRAM).read_text("utf-8")
 
 
+def test_a_part_is_copied_with_the_imports_that_it_needs(tab: Page) -> None:
+    tab.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    tab.goto("heads/binary/", wait_until="networkidle")
+    block = tab.locator(".highlight[data-needs]").first
+    block.get_by_role("button", name="Copy").click()
+    tab.locator(".md-dialog", has_text="Copied").wait_for()
+    code = str(block.locator("code").evaluate("(code) => code.textContent"))
+    needs = str(block.get_attribute("data-needs"))
+    assert "import keras\n" in needs
+    assert "import keras" not in code
+    assert tab.evaluate("navigator.clipboard.readText()") == f"{needs}\n\n{code}"
+
+
 def test_where_the_code_does_not_come_the_link_stays(browser: Browser, site: str) -> None:
     reader = browser.new_context(base_url=site)
     page = reader.new_page()

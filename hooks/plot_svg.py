@@ -101,12 +101,12 @@ class SvgRenderer(RendererBase):
         trans: Transform,
         face: Any = None,
     ) -> None:
-        """Add the same marker at every point of a path; a round one is a dot drawn by a round line cap."""
+        """Add the same marker at every point of a path; a round one is the round cap of a line without length."""
         points = [p for p, _ in path.iter_segments(trans + self._flip(), simplify=False)]
         round_one = marker_path.codes is not None and Path.CURVE4 in marker_path.codes
         if round_one:
             width = _number(marker_path.get_extents(marker_trans).width)
-            data = "".join(f"M{_number(x)} {_number(y)}h.01" for x, y in points)
+            data = "".join(f"M{_number(x)} {_number(y)}z" for x, y in points)
             self._add(f'class="{_line_class(gc.get_rgb())}" stroke-width="{width}" stroke-linecap="round"', data)
             return
         for x, y in points:

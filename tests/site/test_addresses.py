@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from hooks import redirects
 from tests.site import addresses
+from tests.site.pages import DOCS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -14,6 +15,12 @@ if TYPE_CHECKING:
 def test_what_was_published_is_there(built_site: Path) -> None:
     gone = sorted(addresses.listed() - addresses.published(built_site))
     assert gone == [], f"{len(gone)} addresses are gone; add them to extra.redirects of mkdocs.yml: {gone[:20]}"
+
+
+def test_the_address_of_every_section_leads_somewhere(built_site: Path) -> None:
+    sections = {page.relative_to(DOCS).parts[0] for page in DOCS.rglob("*.md") if page.parent != DOCS}
+    assert sections
+    assert [name for name in sections if not (built_site / name / "index.html").is_file()] == []
 
 
 def test_the_list_is_in_order() -> None:

@@ -38,8 +38,11 @@ def metadata(file: Path, source: str) -> tuple[Options, tuple[str, ...]]:
         source: its text.
 
     Raises:
-        GuideError: the block is missing, is not TOML, or says what it may not.
+        GuideError: the block is missing, is not TOML, or says what it may not; or a byte order mark stands before all.
     """
+    if source.startswith("\ufeff"):
+        cure = "save it as UTF-8 without a byte order mark"
+        raise GuideError(file, 1, "the program begins with a byte order mark, an invisible character", cure)
     blocks = list(_METADATA.finditer(source))
     if len(blocks) != 1:
         count = "no" if not blocks else "more than one"

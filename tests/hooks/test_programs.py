@@ -114,6 +114,12 @@ def test_a_program_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
         programs.load(path, root=tmp_path)
 
 
+def test_a_byte_order_mark_is_named(tmp_path: Path) -> None:
+    error = mistake(tmp_path, "\ufeff" + GOOD)
+    assert "begins with a byte order mark" in error.cause
+    assert error.line == 1
+
+
 METADATA_MISTAKES = {
     "no block": ("# /// script", "# script", "no metadata block", None),
     "never closed": ('# ///\n"""', '"""', "no metadata block", None),

@@ -51,10 +51,13 @@ def chosen(patterns: Sequence[str], device: str, *, missing: bool = False, lock:
         device: whose records.
         missing: leave out the programs that have a record, current or not.
         lock: another lock, whose outcomes count instead of records.
+
+    Raises:
+        GuideError: one of them breaks a rule.
     """
-    found = programs.all_programs()
-    if patterns:
-        found = [one for one in found if any(_matches(one.path, pattern) for pattern in patterns)]
+    # Only what is asked for is read: a program that breaks a rule keeps no other from being recorded.
+    asked = [path for path in programs.paths() if not patterns or any(_matches(path, pattern) for pattern in patterns)]
+    found = [programs.load(path) for path in asked]
     if missing:
         return [one for one in found if _state(one, device, lock) == "missing"]
     return found if patterns else [one for one in found if _state(one, device, lock) != "current"]

@@ -72,6 +72,14 @@ def test_patterns(snippets: Path) -> None:
     assert names(["one"]) == ["a/one.py", "b/one.py"]
 
 
+def test_only_what_is_asked_for_can_stop_it(snippets: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (snippets / "a/two.py").write_text(SOURCE.replace("claims", "claim"))
+    assert record.main(["a/one.py"]) == 0
+    assert words(capsys) == {"a/one.py": "new"}
+    assert record.main(["a"]) == 1
+    assert "never assigns `claims`" in capsys.readouterr().err
+
+
 def test_a_pattern_that_matches_nothing_is_refused(snippets: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert record.main(["one", "three"]) == 1
     assert "no program and no lab matches 'three'" in capsys.readouterr().err

@@ -6,6 +6,7 @@ program and the locked versions are those it was made with.
 
 from __future__ import annotations
 
+import datetime
 import functools
 import json
 import re
@@ -199,6 +200,14 @@ def from_text(text: str, file: Path, program: str, device: str) -> Record:
     return Record(**data)
 
 
+def is_day(value: Any) -> bool:
+    """Tell whether a value is a day of the calendar, written as `2026-01-31`."""
+    try:
+        return isinstance(value, str) and datetime.date.fromisoformat(value).isoformat() == value
+    except ValueError:
+        return False
+
+
 def _text(value: Any) -> bool:
     return isinstance(value, str)
 
@@ -221,7 +230,7 @@ _SCHEMA: dict[str, tuple[str, Any]] = {
     "device": ("text", _text),
     "hardware": ("text", _text),
     "versions": ("a table of text", _each(_text)),
-    "recorded": ("a date (2026-01-31)", lambda value: _text(value) and re.fullmatch(r"\d{4}-\d\d-\d\d", value)),
+    "recorded": ("a date (2026-01-31)", is_day),
     "seconds": ("a number", _number),
     "output": ("lines of text for each section", _each(_lines)),
     "claims": ("a table of true and false", _each(lambda value: isinstance(value, bool))),

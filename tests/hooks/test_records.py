@@ -162,6 +162,8 @@ def test_the_lock_is_read_for_this_machine(program: programs.Program) -> None:
         ("seconds", "1", "'seconds' is not a number"),
         ("output", {"a": "text"}, "'output' is not lines of text"),
         ("recorded", "yesterday", "'recorded' is not a date"),
+        ("recorded", "2026-02-30", "'recorded' is not a date"),
+        ("recorded", "2026-11-99", "'recorded' is not a date"),
         ("program", "strategies/two.py", "it should be 'strategies/one.py'"),
         ("device", "gpu", "it should be 'cpu'"),
         ("measures", {"a": None}, "'measures' is not"),

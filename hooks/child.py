@@ -18,6 +18,7 @@ import atexit
 import builtins
 import contextlib
 import ctypes
+import errno
 import faulthandler
 import io
 import os
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 MARK = "__section__"
 MOST = 2**20  # characters that a program may print
 WHERE = signal.SIGUSR1
+FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class Printed(io.TextIOBase):
@@ -69,7 +71,7 @@ class Printed(io.TextIOBase):
         else:
             self.left -= len(text)
             if self.left < 0:
-                raise RuntimeError(f"more than {MOST >> 20} MiB was printed")
+                raise RuntimeError(f"more than {MOST >> 20} MiB was printed: print less")
             self.parts.setdefault(self.section(), []).append(text)
         return len(text)
 
@@ -166,7 +168,9 @@ def describe(problem: BaseException, path: str, name: str) -> str:
     text = str(problem).strip().split("\n")[0]
     said = f"{type(problem).__name__}: {text}" if text else type(problem).__name__
     if isinstance(problem, SystemExit):
-        said = f"it left early with sys.exit({problem.code!r})"
+        said = f"it left early with sys.exit({problem.code!r}): let it run to its last line"
+    if isinstance(problem, OSError) and problem.errno in FULL:
+        said += ": free space, or set TMPDIR"
     detail = "".join(traceback.format_exception(type(problem), problem, trace or problem.__traceback__))
     return f"{where}: {said}\n{detail.replace(path, name)}".rstrip()
 

@@ -167,10 +167,11 @@ def test_an_exception_names_the_programs_own_line(runner: Runner, program: Make)
     [
         ("import sys\nsys.exit(0)", ":12: it left early with sys.exit(0)"),
         ("raise SystemExit", "left early"),
-        ("import os\nos._exit(0)", "ended with os._exit(0) before its end"),
+        ("import os\nos._exit(0)", "ended with os._exit(0) before its end: let it run to its last line"),
         ("import os\nos._exit(3)", "ended with os._exit(3) before its end"),
-        ("import os\nos.kill(os.getpid(), 9)", "killed by signal 9 (out of memory?)"),
-        ("import os\nos.kill(os.getpid(), 11)", "killed by signal 11"),
+        ("import os\nos.kill(os.getpid(), 9)", "killed by signal 9 (out of memory?): make it hold less"),
+        ("import os\nos.kill(os.getpid(), 11)", "killed by signal 11: native code stopped it"),
+        ("raise OSError(28, 'No space left on device')", "No space left on device: free space, or set TMPDIR"),
         ("raise KeyboardInterrupt", "KeyboardInterrupt"),
         ("import atexit, os\natexit.register(os._exit, 0)", "os._exit(0)"),
         ("raise RuntimeError('a\\nb')", "RuntimeError: a\n"),
@@ -188,7 +189,7 @@ def test_an_exception_names_the_programs_own_line(runner: Runner, program: Make)
         ("figures = {'f': {'kind': 'bars', 'categories': ['a'], 'series': {'s': object()}}}", "is a object"),
         ("tables = {'t': {'columns': ['a'], 'rows': [[1, 2]]}}", "table 't': row 0 has 2 cells for 1 columns"),
         ("errors = {'e': ValueError('no')}", "errors['e'] is a ValueError"),
-        ("print('10%\\r20%')", "it printed the control character '\\r', which a page cannot show"),
+        ("print('10%\\r20%')", "it printed the control character '\\r', which a page cannot show: print plain text"),
         ("print('\\x1b[1mbold')", "the control character '\\x1b'"),
         ("import os\nprint(os.fsdecode(b'caf\\xe9'))", "the control character '\\udce9'"),
         ("while True:\n    print('x' * 10000)", "RuntimeError: more than 1 MiB was printed"),
@@ -257,7 +258,7 @@ def test_a_section_that_is_never_entered(runner: Runner, program: Make) -> None:
     """)
     result = run(runner, one)
     line = line_of(one, 'print("never")')
-    assert result.error == f"{one.path}:{line}: section 'never' was never executed"
+    assert result.error == f"{one.path}:{line}: section 'never' was never executed: let it run, or remove its markers"
     assert result.executed == {"always"}
 
 
@@ -279,6 +280,7 @@ def test_a_time_limit_kills_the_whole_tree_and_names_the_line(runner: Runner, pr
     error = error_of(runner, one)
     assert time.monotonic() - started < 30
     assert error.startswith(f"{one.path}:{line_of(one, 'time.sleep(300.0)' + chr(10))}: it still ran after 6 s")
+    assert "make it do less, or raise seconds in [tool.guide]" in error
     assert gone(*map(int, (tmp_path / "pids").read_text().split()))
 
 
@@ -292,7 +294,7 @@ def test_a_process_left_behind_is_an_error_and_is_killed(runner: Runner, program
     error = error_of(runner, one)
     pid = int((tmp_path / "pid").read_text())
     assert "it left a process behind: " in error
-    assert f"# the orphan (process {pid})" in error
+    assert f"# the orphan (process {pid}): end it" in error
     assert gone(pid)
 
 

@@ -185,7 +185,7 @@ def test_snippets_that_lead_nowhere(source: str, line: int) -> None:
 def test_a_program_that_is_not_there_is_told_from_its_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Beside each program lies a record, whose name is near too."""
     (tmp_path / "a").mkdir()
-    for name in ("mirrored.py", "mirrored.cpu.json", "one_device.py"):
+    for name in ("mirrored.py", "mirrored.cpu.json"):
         (tmp_path / "a" / name).touch()
     monkeypatch.setattr(programs, "SNIPPETS", tmp_path)
     with pytest.raises(GuideError) as raised:

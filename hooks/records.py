@@ -21,7 +21,7 @@ from packaging.utils import canonicalize_name
 
 from hooks import atomic, programs, shapes
 from hooks.cache import remember
-from hooks.errors import ROOT, GuideError
+from hooks.errors import ROOT, GuideError, line_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -81,7 +81,11 @@ def state(program: Program, device: str = "cpu") -> State:
 
 
 def why_stale(program: Program, device: str = "cpu") -> str:
-    """Return why the record is not current, as a sentence without a full stop; `""` where it is current."""
+    """Return why the record is not current, as a sentence without a full stop; `""` where it is current.
+
+    Raises:
+        GuideError: the program depends on what the lock file does not hold, or its record is broken.
+    """
     record = load(program, device)
     if record is None:
         return f"{program.path} has no record for {device}"
@@ -91,7 +95,10 @@ def why_stale(program: Program, device: str = "cpu") -> str:
     for name in packages_of(program):
         have, want = record.versions.get(name), locked.get(name)
         if want is None:
-            return f"{program.path} depends on {name}, which uv.lock does not hold"
+            text = next((text for text in program.dependencies if _package(text) == name), name)
+            cause = f"the program depends on {name}, which uv.lock does not hold"
+            cure = "name it in pyproject.toml and run uv lock, or remove it"
+            raise GuideError(program.file, line_of(program.file, text), cause, cure)
         if have != want:
             return f"{program.path} was recorded with {name} {have or '(unknown)'}, locked is {want}"
     return ""
@@ -121,7 +128,8 @@ def packages_of(program: Program) -> list[str]:
             names.add(_package(text))
         except InvalidRequirement as error:
             cause = f"'{text}' is not a requirement ({error})"
-            raise GuideError(program.file, 1, cause, "write it as in 'tensorflow==2.21.*'") from None
+            line = line_of(program.file, text)
+            raise GuideError(program.file, line, cause, "write it as in 'tensorflow==2.21.*'") from None
     return sorted(names)
 
 

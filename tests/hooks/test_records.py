@@ -136,7 +136,11 @@ def test_other_versions_do_not_matter(program: programs.Program) -> None:
 def test_an_unlocked_dependency_is_named(program: programs.Program) -> None:
     records.write(record_of(program))
     records.LOCK.write_text(LOCK.replace('"tf-keras"', '"tf-other"'))
-    assert "tf-keras, which uv.lock does not hold" in records.why_stale(program)
+    with pytest.raises(
+        GuideError, match=r"one\.py:\d+: the program depends on tf-keras, which uv.lock does not"
+    ) as caught:
+        records.why_stale(program)
+    assert "pyproject.toml" in caught.value.cure, "to record it again would not mend it"
 
 
 def test_missing_says_what_to_run_on_that_device(program: programs.Program) -> None:

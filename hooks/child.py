@@ -30,7 +30,7 @@ import traceback
 import types
 from typing import TYPE_CHECKING, Any
 
-from hooks import devices, digest, plain
+from hooks import devices, digest, plain, reach
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -94,7 +94,7 @@ def run_program(job: dict[str, Any], tell: Callable[[dict[str, Any]], None]) -> 
     path, sections = job["file"], job["sections"]
     entered: set[str] = set()
     module = _main_module(path)
-    opened = _opened_beside(path, job["beside"])
+    reached = reach.watch(path, job["beside"])
 
     def section() -> str:
         line = _line_in(path)
@@ -124,11 +124,8 @@ def run_program(job: dict[str, Any], tell: Callable[[dict[str, Any]], None]) -> 
         _leave()
     except BaseException as problem:
         report["error"] = report["error"] or describe(problem, path, job["name"])
-    if opened and not report["error"]:
-        cause = f"it opened {opened[0]!r}, a file beside it that it does not name"
-        report["error"] = (
-            f"{job['name']}: {cause}: write it into files of [tool.guide], or keep it in a temporary folder"
-        )
+    if reached and not report["error"]:
+        report["error"] = f"{job['name']}: {reached[0]}"
     report["output"] = printed.texts()
     tell(report)
 
@@ -205,21 +202,6 @@ def _line_in(path: str) -> int:
             return frame.f_lineno
         frame = frame.f_back
     return 0
-
-
-def _opened_beside(path: str, named: list[str]) -> list[str]:
-    """Return a list that names each file in the program's folder that is opened from now on, but for those named."""
-    folder, allowed, found = os.path.dirname(path) + os.sep, {path, *named}, []
-
-    def note(event: str, values: tuple[Any, ...]) -> None:
-        if event == "open" and isinstance(values[0], (str, bytes)):
-            file = os.path.abspath(os.fsdecode(values[0]))
-            inside = file.removeprefix(folder).split(os.sep) if file.startswith(folder) else []
-            if inside and file not in allowed and not {"__pycache__", "node_modules"} & set(inside):
-                found.append(os.sep.join(inside))
-
-    sys.addaudithook(note)
-    return found
 
 
 def _compile(job: dict[str, Any]) -> types.CodeType:

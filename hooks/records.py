@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from packaging.markers import Marker
-from packaging.requirements import InvalidRequirement, Requirement
+from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from hooks import atomic, programs, shapes
@@ -117,20 +117,8 @@ def current(program: Program, device: str = "cpu") -> Record:
 
 
 def packages_of(program: Program) -> list[str]:
-    """Return the packages whose versions a record holds: those the program names, TensorFlow and Keras.
-
-    Raises:
-        GuideError: a dependency of the program is not a requirement.
-    """
-    names = set(ALWAYS)
-    for text in program.dependencies:
-        try:
-            names.add(_package(text))
-        except InvalidRequirement as error:
-            cause = f"'{text}' is not a requirement ({error})"
-            line = line_of(program.file, text)
-            raise GuideError(program.file, line, cause, "write it as in 'tensorflow==2.21.*'") from None
-    return sorted(names)
+    """Return the packages whose versions a record holds: those the program names, TensorFlow and Keras."""
+    return sorted({*ALWAYS, *map(_package, program.dependencies)})
 
 
 def locked_versions() -> Mapping[str, str]:

@@ -10,7 +10,7 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from packaging.requirements import InvalidRequirement, Requirement
+from packaging.requirements import Requirement
 
 from hooks import programs, records
 from hooks.errors import GuideError, line_of
@@ -43,7 +43,7 @@ def problems(reasons: Mapping[str, str], *, root: Path | None = None) -> list[st
             found.append(error)
     for program in every:
         beside = [one for one in every if one.file in program.companions]
-        wanted = _requirements(program)
+        wanted = {text: Requirement(text) for text in program.dependencies}
         named = {normal(one.name) for one in wanted.values()}
         # What is imported may come with what is named; not TensorFlow and Keras, whose versions each record states.
         there = named | {name for one in wanted.values() for name in _brought_by(one) if name not in records.ALWAYS}
@@ -71,15 +71,6 @@ def problems(reasons: Mapping[str, str], *, root: Path | None = None) -> list[st
         line = line_of(POLICY, f"[{TABLE}]")
         found.append(GuideError(POLICY, line, f"{name} needs no reason in [{TABLE}]", "remove its line"))
     return [str(one) for one in found]
-
-
-def _requirements(program: Program) -> dict[str, Requirement]:
-    """Return the dependencies of a program, by their text; what is no requirement is left to who reads the record."""
-    found = {}
-    for text in program.dependencies:
-        with suppress(InvalidRequirement):
-            found[text] = Requirement(text)
-    return found
 
 
 def _not_as_locked(program: Program, wanted: Mapping[str, Requirement]) -> Iterator[GuideError]:

@@ -134,6 +134,7 @@ METADATA_MISTAKES = {
     "no requires-python": ('# requires-python = ">=3.11"\n', "", "'requires-python' is missing", None),
     "dependencies as text": ('["tensorflow==2.21.*"]', '"tensorflow"', "not a list of text", "# dependencies"),
     "no dependencies": ('# dependencies = ["tensorflow==2.21.*"]\n', "", "'dependencies' is missing", None),
+    "no requirement": ("tensorflow==2.21.*", "tensorflow=2.21", "'tensorflow=2.21' is not a requirement", "# dep"),
     "devices as text": ("# devices = 2", '# devices = "2"', "'devices' in [tool.guide] is '2'", "# devices"),
     "devices below zero": ("# devices = 2", "# devices = -1", "'devices'", "# devices"),
     "devices as bool": ("# devices = 2", "# devices = true", "'devices'", "# devices"),

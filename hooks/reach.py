@@ -33,13 +33,15 @@ def watch(path: str, named: list[str]) -> list[str]:
     beside, allowed, found = os.path.dirname(path) + os.sep, {path, *named}, []
     # The folder of all runs, which holds Keras' own too; by both its names where one is a link.
     runs = {os.path.dirname(os.path.dirname(folder)) + os.sep for folder in (os.getcwd(), os.environ["TMPDIR"])}
-    own = (*runs, *SYSTEM)
+    own = [*runs, *SYSTEM]
 
     def note(event: str, values: tuple[Any, ...]) -> None:
         if event == "socket.connect":
             if _is_far(*values):
                 found.append(f"it connected to {values[1][0]!r}: let it run without a network")
             return
+        if event in ("tempfile.mkdtemp", "tempfile.mkstemp"):  # told before it is made, wherever that is
+            own.append(os.fsdecode(values[0]))
         changed = event in CHANGED or (event == "open" and bool(values[2] & WRITES))
         value = values[CHANGED.get(event, 0)] if changed or event == "open" else None
         if not isinstance(value, (str, bytes, os.PathLike)):
@@ -54,7 +56,7 @@ def watch(path: str, named: list[str]) -> list[str]:
                 cure = "write it into files of [tool.guide], or keep it in a temporary folder"
                 where = "beside it" if file.startswith(beside) else "of the project"
                 found.append(f"it opened {inside!r}, a file {where} that it does not name: {cure}")
-        elif changed and not file.startswith(own):
+        elif changed and not file.startswith(tuple(own)):
             found.append(f"it wrote {file!r}, outside its folder: write into a temporary folder, made by tempfile")
 
     sys.addaudithook(note)

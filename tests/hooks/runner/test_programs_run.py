@@ -253,6 +253,8 @@ def test_what_a_program_may_open(runner: Runner, program: Make, tmp_path: Path) 
             os.makedirs(folder + "/a/b")
             open(folder + "/a/b/c", "w").close()
             shutil.move(folder + "/a", folder + "/d")
+        with tempfile.TemporaryDirectory(dir="/tmp") as folder:  # a short path, for sockets
+            open(folder + "/a", "w").close()
         open("here", "w").close()
         open(os.devnull, "w").close()
         open(os.__file__).close()

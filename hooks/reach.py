@@ -31,7 +31,7 @@ def watch(path: str, named: list[str]) -> list[str]:
         named: the files beside it that it may open.
     """
     beside, allowed, found = os.path.dirname(path) + os.sep, {path, *named}, []
-    # The folder of all runs, which holds Keras' own too; by both its names where one is a link.
+    # The folder of all runs, where Keras and Matplotlib keep theirs too; by both its names where one is a link.
     runs = {os.path.dirname(os.path.dirname(folder)) + os.sep for folder in (os.getcwd(), os.environ["TMPDIR"])}
     own = [*runs, *SYSTEM]
 
@@ -56,7 +56,7 @@ def watch(path: str, named: list[str]) -> list[str]:
                 cure = "write it into files of [tool.guide], or keep it in a temporary folder"
                 where = "beside it" if file.startswith(beside) else "of the project"
                 found.append(f"it opened {inside!r}, a file {where} that it does not name: {cure}")
-        elif changed and not file.startswith(tuple(own)):
+        elif changed and not file.startswith(tuple(own)) and not (event == "os.mkdir" and os.path.isdir(file)):
             found.append(f"it wrote {file!r}, outside its folder: write into a temporary folder, made by tempfile")
 
     sys.addaudithook(note)

@@ -256,6 +256,8 @@ def test_what_a_program_may_open(runner: Runner, program: Make, tmp_path: Path) 
         with tempfile.TemporaryDirectory(dir="/tmp") as folder:  # a short path, for sockets
             open(folder + "/a", "w").close()
         open("here", "w").close()
+        os.makedirs({str(tmp_path)!r}, exist_ok=True)
+        open(os.environ["MPLCONFIGDIR"] + ".json", "w").close()
         open(os.devnull, "w").close()
         open(os.__file__).close()
         open(pytest.__file__).close()

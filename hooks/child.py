@@ -18,6 +18,7 @@ import atexit
 import builtins
 import contextlib
 import ctypes
+import errno
 import faulthandler
 import io
 import os
@@ -29,7 +30,7 @@ import traceback
 import types
 from typing import TYPE_CHECKING, Any
 
-from hooks import devices, digest, plain
+from hooks import devices, digest, plain, reach
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 MARK = "__section__"
 MOST = 2**20  # characters that a program may print
 WHERE = signal.SIGUSR1
+FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class Printed(io.TextIOBase):
@@ -69,7 +71,7 @@ class Printed(io.TextIOBase):
         else:
             self.left -= len(text)
             if self.left < 0:
-                raise RuntimeError(f"more than {MOST >> 20} MiB was printed")
+                raise RuntimeError(f"more than {MOST >> 20} MiB was printed: print less")
             self.parts.setdefault(self.section(), []).append(text)
         return len(text)
 
@@ -92,7 +94,7 @@ def run_program(job: dict[str, Any], tell: Callable[[dict[str, Any]], None]) -> 
     path, sections = job["file"], job["sections"]
     entered: set[str] = set()
     module = _main_module(path)
-    opened = _opened_beside(path, job["beside"])
+    reached = reach.watch(path, job["beside"])
 
     def section() -> str:
         line = _line_in(path)
@@ -122,11 +124,8 @@ def run_program(job: dict[str, Any], tell: Callable[[dict[str, Any]], None]) -> 
         _leave()
     except BaseException as problem:
         report["error"] = report["error"] or describe(problem, path, job["name"])
-    if opened and not report["error"]:
-        cause = f"it opened {opened[0]!r}, a file beside it that it does not name"
-        report["error"] = (
-            f"{job['name']}: {cause}: write it into files of [tool.guide], or keep it in a temporary folder"
-        )
+    if reached and not report["error"]:
+        report["error"] = f"{job['name']}: {reached[0]}"
     report["output"] = printed.texts()
     tell(report)
 
@@ -166,7 +165,9 @@ def describe(problem: BaseException, path: str, name: str) -> str:
     text = str(problem).strip().split("\n")[0]
     said = f"{type(problem).__name__}: {text}" if text else type(problem).__name__
     if isinstance(problem, SystemExit):
-        said = f"it left early with sys.exit({problem.code!r})"
+        said = f"it left early with sys.exit({problem.code!r}): let it run to its last line"
+    if isinstance(problem, OSError) and problem.errno in FULL:
+        said += ": free space, or set TMPDIR"
     detail = "".join(traceback.format_exception(type(problem), problem, trace or problem.__traceback__))
     return f"{where}: {said}\n{detail.replace(path, name)}".rstrip()
 
@@ -201,21 +202,6 @@ def _line_in(path: str) -> int:
             return frame.f_lineno
         frame = frame.f_back
     return 0
-
-
-def _opened_beside(path: str, named: list[str]) -> list[str]:
-    """Return a list that names each file in the program's folder that is opened from now on, but for those named."""
-    folder, allowed, found = os.path.dirname(path) + os.sep, {path, *named}, []
-
-    def note(event: str, values: tuple[Any, ...]) -> None:
-        if event == "open" and isinstance(values[0], (str, bytes)):
-            file = os.path.abspath(os.fsdecode(values[0]))
-            inside = file.removeprefix(folder).split(os.sep) if file.startswith(folder) else []
-            if inside and file not in allowed and not {"__pycache__", "node_modules"} & set(inside):
-                found.append(os.sep.join(inside))
-
-    sys.addaudithook(note)
-    return found
 
 
 def _compile(job: dict[str, Any]) -> types.CodeType:

@@ -7,8 +7,9 @@ Output, section by section and line by line:
     Text is equal, character by character. In a line with a timing, a run of spaces equals any other (columns shift).
     A whole number is equal. A number with a point or an exponent may differ by the tolerance, relative to the larger of
     the two, plus `FLOOR`; so may a whole number that stands where the other has a point (`1` for `0.99999`).
-    A timing is a number before `ns`, `us`, `µs`, `ms`, `s`, `min`, `x`, `×` or `/s` (also `steps/s`), with a space
-    between or not. That there is one, and its unit, must agree; its size is free. `3 x 4` and `3x4` are no timings.
+    A timing is a number before `ns`, `us`, `µs`, `ms`, `s` or `/s` (also `steps/s`), with a space between or not. So is
+    a ratio of what was measured, such as times or memory: a number with a point before `x` or `×`. That there is one,
+    that it is finite, and its unit must agree; its size is free. `3 x 4`, `3x4` and `3 x` are no timings.
     Digits that belong to a word or a version (`v2`, `2.21.0`) are text.
 Claims and errors:
     The same names with equal values; numbers in an error text too.
@@ -17,8 +18,8 @@ Measures:
     in `_s`, `_ms`, `_us`, `_x` or `_per_s` the value is free.
 Tables:
     The same columns and as many rows. Cells follow the rules of measures, text in them those of output. In a column
-    whose name holds a unit of time or of a ratio in brackets (`step [ms]`, `rate [images/s]`, `gain [x]`, `[ratio]`)
-    numbers are free.
+    whose name holds a unit of time or of a ratio in square brackets (`step [ms]`, `rate [images/s]`, `gain [x]`,
+    `[ratio]`) numbers are free.
 Figures:
     The same names, parts, texts and lengths; numbers to the tolerance, with a floor that grows with the largest number
     of their list. Where the figure says `timing: true` numbers are free. In a `timeline` the spans are free but for
@@ -39,14 +40,14 @@ if TYPE_CHECKING:
 
 FLOOR = 1e-6
 TIMED_NAME = re.compile(r"_(s|ms|us|x|per_s)$")
-_UNIT = r"(?:ns|us|µs|μs|ms|s|min|[A-Za-z]*/s)(?!\w)|[x×](?!\w|\s*\d)"
+_UNIT = r"(?:ns|us|µs|μs|ms|s|[A-Za-z]*/s)(?!\w)|[x×](?!\w|\s*\d)"
 _NUMBER = re.compile(
     rf"""(?<![\w.])
     (?P<number>[-+]?(?:\d{{1,3}}(?:,\d{{3}})+(?:\.\d*)?|\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[-+]?(?:nan|inf)\b)
     (?:(?P<unit>[ ]?(?:{_UNIT}))|(?!\w|\.\d))""",
     re.VERBOSE,
 )
-_TIMED_COLUMN = re.compile(r"[\[(](?:ns|us|µs|μs|ms|s|min|x|×|ratio|[^\])]*/s)[\])]")
+_TIMED_COLUMN = re.compile(r"\[(?:ns|us|µs|μs|ms|s|x|×|ratio|[^\]]*/s)\]")
 _SPACES = re.compile(r" +")
 
 
@@ -108,7 +109,7 @@ def same_text(old: str, new: str, tolerance: float) -> bool:
     timed = any(old_parts[2::3])
     for place, (a, b) in enumerate(zip(old_parts, new_parts, strict=True)):
         if place % 3 == 1:
-            free = old_parts[place + 1] and new_parts[place + 1]
+            free = _timing(a, old_parts[place + 1]) and _timing(b, new_parts[place + 1])
             if not free and not _same_number(a, b, tolerance):
                 return False
         elif place % 3 == 2:
@@ -117,6 +118,13 @@ def same_text(old: str, new: str, tolerance: float) -> bool:
         elif a != b and not (timed and _SPACES.sub(" ", a) == _SPACES.sub(" ", b)):
             return False
     return True
+
+
+def _timing(number: str, unit: str | None) -> bool:
+    """Say whether a number with its unit is a timing; a whole number before the sign of multiplication is a count."""
+    if not unit or not math.isfinite(float(number.replace(",", ""))):
+        return False
+    return "." in number or unit.strip() not in ("x", "×")
 
 
 def _same_number(old: str, new: str, tolerance: float) -> bool:

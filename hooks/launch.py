@@ -147,7 +147,9 @@ class Launcher:
         return self._folder
 
     def _env(self) -> dict[str, str]:
-        return {**clean(), "KERAS_HOME": str(self._base() / "keras")}
+        # What these write when they are imported, and the user's settings of them, which could change a result.
+        homes = {"KERAS_HOME": str(self._base() / "keras"), "MPLCONFIGDIR": str(self._base() / "matplotlib")}
+        return {**clean(), **homes}
 
 
 def clean() -> dict[str, str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hooks.compare import Difference
 from hooks.errors import GuideError
+from hooks.records import is_day
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -136,7 +137,7 @@ _SCHEMA: dict[str, tuple[str, Any]] = {
     "sha256": ("a SHA-256", lambda value: _is_text(value) and re.fullmatch("[0-9a-f]{64}", value)),
     "versions": ("a table of text", _is_versions),
     "record": ("a table of text", _is_versions),
-    "recorded": ("a date (2026-01-31)", lambda value: _is_text(value) and re.fullmatch(r"\d{4}-\d\d-\d\d", value)),
+    "recorded": ("a date (2026-01-31)", is_day),
     "outcome": (f"one of {', '.join(WORDS)}", lambda value: value in WORDS),
     "differences": ("a list of differences", lambda value: isinstance(value, list) and all(map(_is_difference, value))),
     "error": ("text", _is_text),

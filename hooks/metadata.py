@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from packaging.requirements import InvalidRequirement, Requirement
+
 from hooks.errors import GuideError
 
 if TYPE_CHECKING:
@@ -38,8 +40,11 @@ def metadata(file: Path, source: str) -> tuple[Options, tuple[str, ...]]:
         source: its text.
 
     Raises:
-        GuideError: the block is missing, is not TOML, or says what it may not.
+        GuideError: the block is missing, is not TOML, or says what it may not; or a byte order mark stands before all.
     """
+    if source.startswith("\ufeff"):
+        cure = "save it as UTF-8 without a byte order mark"
+        raise GuideError(file, 1, "the program begins with a byte order mark, an invisible character", cure)
     blocks = list(_METADATA.finditer(source))
     if len(blocks) != 1:
         count = "no" if not blocks else "more than one"
@@ -70,6 +75,13 @@ def metadata(file: Path, source: str) -> tuple[Options, tuple[str, ...]]:
     if not isinstance(dependencies, list) or not all(isinstance(name, str) for name in dependencies):
         cure = """write dependencies = ["tensorflow==2.21.*"] in the metadata block"""
         raise GuideError(file, line_of("dependencies"), "'dependencies' is missing or not a list of text", cure)
+    for text in dependencies:
+        try:
+            Requirement(text)
+        except InvalidRequirement as error:
+            line = next((first + at for at, line in enumerate(lines) if text in line), line_of("dependencies"))
+            cause = f"'{text}' is not a requirement ({str(error).splitlines()[0]})"
+            raise GuideError(file, line, cause, "write it as in 'tensorflow==2.21.*'") from None
     tool = data.get("tool", {})
     table = tool.get("guide", {}) if isinstance(tool, dict) else None
     if not isinstance(table, dict):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 import textwrap
+from pathlib import PurePosixPath
 
 from hooks import depends, programs
 from hooks.errors import GuideError
@@ -59,7 +60,9 @@ def text_of(origin: str) -> str:
         cure = "write section/name.ending, with letters, digits, '_', '-' and '.'"
         raise GuideError(file, 0, f"snippets/{path} is not a path that pages can name", cure)
     if not file.is_file() or ".." in file.parts:
-        raise GuideError(file, 0, f"there is no file snippets/{path}", _near(path, programs.files()))
+        # Every program has a record beside it, whose name is as near.
+        alike = [one for one in programs.files() if PurePosixPath(one).suffix == file.suffix]
+        raise GuideError(file, 0, f"there is no file snippets/{path}", _near(path, alike or programs.files()))
     if path.endswith(".py"):
         program = programs.load(path)
         sections = {name: part.text for name, part in program.sections.items()}

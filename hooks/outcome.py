@@ -6,6 +6,7 @@ import contextlib
 import datetime
 import importlib.metadata
 import platform
+import signal
 import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -61,7 +62,8 @@ def of_program(program: Program, ended: Ended) -> Result:
         error = error or _unprintable(ended.name, report["output"])
     for section in program.sections.values():
         if error is None and section.name not in entered:
-            error = f"{ended.name}:{section.first}: section '{section.name}' was never executed"
+            cause = f"section '{section.name}' was never executed"
+            error = f"{ended.name}:{section.first}: {cause}: let it run, or remove its markers"
     seconds, peak = _seconds(ended, report), ended.end.get("peak_mib", 0)
     if error is not None:
         return Result(False, _with_streams(error, ended.end), seconds, None, entered, peak)
@@ -115,16 +117,18 @@ def _wrong(ended: Ended, name: str, report: dict[str, Any], shown: str | None = 
         return f"{name}: {ended.trouble}"
     if end.get("timeout"):
         at = f"{shown or name}:{end['line']}" if end.get("line") else name
-        return f"{at}: it still ran after {ended.limit:g} s and was killed"
+        cure = "make it do less" if shown else "make it do less, or raise seconds in [tool.guide]"
+        return f"{at}: it still ran after {ended.limit:g} s and was killed: {cure}"
     if code is not None and code < 0:
-        hint = " (out of memory?)" if code == -9 else ""
-        return f"{name}: it was killed by signal {-code}{hint}"
+        if code == -signal.SIGKILL:
+            return f"{name}: it was killed by signal 9 (out of memory?): make it hold less, or free memory"
+        return f"{name}: it was killed by signal {-code}: native code stopped it, standard error may say why"
     if not report:
-        return f"{name}: it ended with os._exit({code}) before its end"
+        return f"{name}: it ended with os._exit({code}) before its end: let it run to its last line"
     if code:
-        return f"{name}: it ended with code {code} while it left"
+        return f"{name}: it ended with code {code} while it left: mend what runs at its exit, as by atexit"
     if left and not report.get("error"):
-        return f"{name}: it left a process behind: {'; '.join(left)}"
+        return f"{name}: it left a process behind: {'; '.join(left)}: end it, and wait for it, before the last line"
     return None
 
 
@@ -134,7 +138,8 @@ def _unprintable(name: str, output: dict[str, str]) -> str | None:
         for sign in set(text) - {"\n", "\t"}:
             if unicodedata.category(sign) in ("Cc", "Cs"):
                 where = f"section '{section}'" if section else "it"
-                return f"{name}: {where} printed the control character {sign!r}, which a page cannot show"
+                cause = f"{where} printed the control character {sign!r}, which a page cannot show"
+                return f"{name}: {cause}: print plain text"
     return None
 
 

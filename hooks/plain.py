@@ -24,7 +24,7 @@ def collect(namespace: dict[str, Any]) -> dict[str, dict[str, Any]]:
         NotPlainError: one of them is missing, of the wrong type, or holds something that is no plain data.
     """
     if "claims" not in namespace:
-        raise NotPlainError("it ended without `claims`")
+        raise NotPlainError("it ended without `claims`: assign them at its end")
     found = {name: namespace.get(name, {}) for name in NAMES}
     for name, table in found.items():
         if not isinstance(table, dict):

@@ -51,10 +51,13 @@ def chosen(patterns: Sequence[str], device: str, *, missing: bool = False, lock:
         device: whose records.
         missing: leave out the programs that have a record, current or not.
         lock: another lock, whose outcomes count instead of records.
+
+    Raises:
+        GuideError: one of them breaks a rule.
     """
-    found = programs.all_programs()
-    if patterns:
-        found = [one for one in found if any(_matches(one.path, pattern) for pattern in patterns)]
+    # Only what is asked for is read: a program that breaks a rule keeps no other from being recorded.
+    asked = [path for path in programs.paths() if not patterns or any(_matches(path, pattern) for pattern in patterns)]
+    found = [programs.load(path) for path in asked]
     if missing:
         return [one for one in found if _state(one, device, lock) == "missing"]
     return found if patterns else [one for one in found if _state(one, device, lock) != "current"]
@@ -127,12 +130,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--device", choices=sorted(devices.TABLE), default="cpu", help="where to run (default: cpu)")
     parser.add_argument("--missing", action="store_true", help="run only programs that have no record at all")
     parser.add_argument("--check", action="store_true", help="compare with the records, write nothing")
-    parser.add_argument("--lock", choices=locks.names(), default="", help="the outcomes of this lock (default: none)")
+    parser.add_argument("--lock", default="", help="the outcomes of this lock (default: none)")
     options = parser.parse_args(arguments)
     if options.lock and options.device != "cpu":
         parser.error(f"--lock {options.lock}: other locks run on the CPU")
     try:
         if options.lock:
+            _refuse_unknown_lock(options.lock)
             locks.refuse_other_versions(options.lock)
         why = devices.present(options.device)
         if why:
@@ -164,14 +168,15 @@ def _settle(program: Program, device: str, result: Result, *, check: bool) -> Ou
     fresh = result.record
     if fresh is None:
         return Outcome(program.path, "failed", result.seconds, result.error or "")
+    why = ""
     try:
         old = records.load(program, device)
+        why = records.why_stale(program, device) if check else ""
     except GuideError as error:
         if check:
             return Outcome(program.path, "failed", result.seconds, str(error))
         old = None
     if check:
-        why = records.why_stale(program, device)
         found = [why] if old is None or why else _differences(program, device, old, fresh)
         return Outcome(program.path, "failed" if found else "unchanged", result.seconds, "\n".join(found))
     try:
@@ -217,6 +222,11 @@ def _refuse_unknown(patterns: Sequence[str]) -> None:
         if not any(_matches(path, pattern) for path in paths):
             cure = "name a path below snippets/, or a lab"
             raise GuideError(programs.SNIPPETS, 0, f"no program and no lab matches '{pattern}'", cure)
+
+
+def _refuse_unknown_lock(lock: str) -> None:
+    if lock not in (known := locks.names()):
+        raise GuideError(locks.FOLDER, 0, f"there is no lock '{lock}'", f"name one of {', '.join(known)}")
 
 
 def _matches(path: str, pattern: str) -> bool:

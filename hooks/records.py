@@ -6,6 +6,7 @@ program and the locked versions are those it was made with.
 
 from __future__ import annotations
 
+import datetime
 import functools
 import json
 import re
@@ -15,12 +16,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from packaging.markers import Marker
-from packaging.requirements import InvalidRequirement, Requirement
+from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from hooks import atomic, programs, shapes
 from hooks.cache import remember
-from hooks.errors import ROOT, GuideError
+from hooks.errors import ROOT, GuideError, line_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -80,7 +81,11 @@ def state(program: Program, device: str = "cpu") -> State:
 
 
 def why_stale(program: Program, device: str = "cpu") -> str:
-    """Return why the record is not current, as a sentence without a full stop; `""` where it is current."""
+    """Return why the record is not current, as a sentence without a full stop; `""` where it is current.
+
+    Raises:
+        GuideError: the program depends on what the lock file does not hold, or its record is broken.
+    """
     record = load(program, device)
     if record is None:
         return f"{program.path} has no record for {device}"
@@ -90,7 +95,10 @@ def why_stale(program: Program, device: str = "cpu") -> str:
     for name in packages_of(program):
         have, want = record.versions.get(name), locked.get(name)
         if want is None:
-            return f"{program.path} depends on {name}, which uv.lock does not hold"
+            text = next((text for text in program.dependencies if _package(text) == name), name)
+            cause = f"the program depends on {name}, which uv.lock does not hold"
+            cure = "name it in pyproject.toml and run uv lock, or remove it"
+            raise GuideError(program.file, line_of(program.file, text), cause, cure)
         if have != want:
             return f"{program.path} was recorded with {name} {have or '(unknown)'}, locked is {want}"
     return ""
@@ -109,19 +117,8 @@ def current(program: Program, device: str = "cpu") -> Record:
 
 
 def packages_of(program: Program) -> list[str]:
-    """Return the packages whose versions a record holds: those the program names, TensorFlow and Keras.
-
-    Raises:
-        GuideError: a dependency of the program is not a requirement.
-    """
-    names = set(ALWAYS)
-    for text in program.dependencies:
-        try:
-            names.add(_package(text))
-        except InvalidRequirement as error:
-            cause = f"'{text}' is not a requirement ({error})"
-            raise GuideError(program.file, 1, cause, "write it as in 'tensorflow==2.21.*'") from None
-    return sorted(names)
+    """Return the packages whose versions a record holds: those the program names, TensorFlow and Keras."""
+    return sorted({*ALWAYS, *map(_package, program.dependencies)})
 
 
 def locked_versions() -> Mapping[str, str]:
@@ -199,6 +196,14 @@ def from_text(text: str, file: Path, program: str, device: str) -> Record:
     return Record(**data)
 
 
+def is_day(value: Any) -> bool:
+    """Tell whether a value is a day of the calendar, written as `2026-01-31`."""
+    try:
+        return isinstance(value, str) and datetime.date.fromisoformat(value).isoformat() == value
+    except ValueError:
+        return False
+
+
 def _text(value: Any) -> bool:
     return isinstance(value, str)
 
@@ -221,7 +226,7 @@ _SCHEMA: dict[str, tuple[str, Any]] = {
     "device": ("text", _text),
     "hardware": ("text", _text),
     "versions": ("a table of text", _each(_text)),
-    "recorded": ("a date (2026-01-31)", lambda value: _text(value) and re.fullmatch(r"\d{4}-\d\d-\d\d", value)),
+    "recorded": ("a date (2026-01-31)", is_day),
     "seconds": ("a number", _number),
     "output": ("lines of text for each section", _each(_lines)),
     "claims": ("a table of true and false", _each(lambda value: isinstance(value, bool))),

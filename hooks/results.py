@@ -40,6 +40,7 @@ RUNNER = (
     "outcome",
     "plain",
     "programs",
+    "reach",
     "records",
     "results",
     "runner",

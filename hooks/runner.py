@@ -215,13 +215,13 @@ class Runner:
         try:
             end = self._talk(job, said)
             if end is None:
-                trouble = (
-                    "the runner was closed" if self._closed else "its supervisor was killed, perhaps by the system"
-                )
+                killed = "its supervisor was killed, perhaps by the system: free memory, and run it again"
+                trouble = "the runner was closed" if self._closed else killed
         except TimeoutError:
-            trouble = f"nothing was heard of it {PATIENCE:g} s after its time limit of {limit:g} s"
+            late = f"nothing was heard of it {PATIENCE:g} s after its time limit of {limit:g} s"
+            trouble = f"{late}: run it again when the machine does less"
         except OSError as error:
-            trouble = f"the runner could not start it ({error.strerror or error})"
+            trouble = f"the runner could not start it ({error.strerror or error}): free space and memory, or set TMPDIR"
         except RuntimeError as error:
             trouble = str(error)
         end = end or {}

@@ -44,6 +44,8 @@ def read(path: str, root: Path = ROOT) -> dict[str, Any]:
         data, missing = {}, ["a table"]
     if missing:
         raise Missing(f"{path} does not hold {missing[0]!r}", "write it with its script, not by hand")
+    if not records.is_day(data["made"]):
+        raise Missing(f"{path} was made on {data['made']!r}, which is no day", "write it with its script, not by hand")
     locked = records.locked_versions()
     for name, version in data["versions"].items():
         if locked.get(name) != version:

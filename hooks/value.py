@@ -80,7 +80,10 @@ def show(value: Any, spec: str) -> str:
             raise Missing(f"a claim takes no format, so not `{spec}`", "remove the format")
         return "true" if value else "false"
     if not spec:
-        return f"{value:.4g}" if isinstance(value, float) and 1e-4 <= abs(value) < 1e4 else str(value)
+        if not isinstance(value, float) or not 1e-4 <= abs(value) < 1e4:
+            return str(value)
+        short = f"{value:.4g}"
+        return f"{value:.0f}" if "e" in short else short  # what rounds up to five digits
     try:
         return format(value, spec)
     except (TypeError, ValueError):

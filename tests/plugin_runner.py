@@ -19,7 +19,7 @@ from hooks.errors import GuideError
 from hooks.runner import Result, Runner
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Generator, Sequence
 
     from hooks.programs import Program
     from hooks.runner import BlockLike
@@ -118,14 +118,22 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     if why:
         raise pytest.UsageError(f"--device={device_of(config)}: {why}")
     for item in session.items:
-        asked = getattr(getattr(item, "callspec", None), "params", {}).get("program")
-        if isinstance(asked, str):
+        if asked := _asks(item):
             with contextlib.suppress(GuideError):  # the test itself loads it again and says what is wrong
                 request_program(config, programs.load(asked))
         prefetch = getattr(item, "prefetch", None)
         if callable(prefetch):
             with contextlib.suppress(GuideError):
                 prefetch()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> Generator[None, Any, Any]:
+    """Show of a mistake in a program or a record what is wrong and how to mend it, not the source of the test."""
+    report = yield
+    if call.excinfo is not None and isinstance(call.excinfo.value, GuideError) and _asks(item):
+        report.longrepr = str(call.excinfo.value)
+    return report
 
 
 def pytest_report_header(config: pytest.Config) -> str:
@@ -157,6 +165,12 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     if shared is not None and shared.runner is not None:
         shared.runner.close()
         results.sweep(time.time())
+
+
+def _asks(item: pytest.Item) -> str:
+    """Return the path of the program that a test is about; `""` where it is about none."""
+    asked = getattr(getattr(item, "callspec", None), "params", {}).get("program")
+    return asked if isinstance(asked, str) else ""
 
 
 def _store(key: str, done: Future[Any]) -> None:

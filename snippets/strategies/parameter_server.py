@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.11"
-# dependencies = ["tensorflow==2.21.*"]
+# dependencies = ["tensorflow==2.21.*", "keras==3.15.*"]
 #
 # [tool.guide]
 # devices = 0

@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 
 from hooks.errors import ROOT
-from tests.audit import dependencies, licences
+from tests.audit import dependencies, licences, programs
 
 POLICY = Path(__file__).with_name("policy.toml")
 NPM = ("snippets/deployment", "tests/lighthouse", "tests/workflows")
@@ -23,7 +23,9 @@ def main() -> int:
         stated = licences.npm(ROOT / folder / "package-lock.json")
         found += licences.problems(stated, stated, policy, source=f"{folder}/package-lock.json")
         count += len(stated)
-    found += dependencies.problems(ROOT, tomllib.loads(POLICY.read_text("utf8"))["not-imported"])
+    reasons = tomllib.loads(POLICY.read_text("utf8"))
+    found += dependencies.problems(ROOT, reasons["not-imported"])
+    found += programs.problems(reasons[programs.TABLE])
     for line in found:
         print(line, file=sys.stderr)
     if not found:

@@ -11,7 +11,7 @@ import pytest
 
 from hooks.errors import ROOT
 from tests.audit import __main__ as audit
-from tests.audit import dependencies, licences
+from tests.audit import dependencies, licences, programs
 
 POLICY = licences.Policy(
     frozenset({"MIT", "Apache-2.0", "BSD-3-Clause"}),
@@ -141,3 +141,65 @@ def test_an_unused_dependency_is_named_unless_a_reason_is_given(project: Path) -
 def test_the_project_declares_what_it_imports_and_nothing_else() -> None:
     reasons = tomllib.loads(audit.POLICY.read_text("utf8"))["not-imported"]
     assert dependencies.problems(ROOT, reasons) == []
+
+
+PROGRAM = '''# /// script
+# requires-python = ">=3.11"
+# dependencies = ["tensorflow==2.21.*", "pytest"]
+# ///
+"""Show one thing."""
+
+import json
+
+import numpy
+import pytest
+import tensorflow
+
+claims = {"holds": True}
+'''
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "said"),
+    [
+        ("import numpy", "import numpy", 0, ""),
+        ("import pytest", "import pytest, keras", 10, "imports keras, which `dependencies` does not name"),
+        ("import pytest", "import pytest\n\ndef f():\n    from yaml import load\n", 13, "name pyyaml there"),
+        ("import pytest", "import pytest, no_such_module", 10, "imports no_such_module"),
+        ("import pytest\n", "", 3, "`dependencies` names pytest, which the program does not import"),
+        ('"pytest"', '"pytest", "h5py"', 0, ""),
+        ('"pytest"', '"pytest",\n# "tensorflowjs"', 4, "`dependencies` names tensorflowjs"),
+        ('"pytest"', '"pytest<2"', 3, "it asks for pytest<2, uv.lock holds "),
+        ('"pytest"', '"pytest", "no-such-package"', 3, "it asks for no-such-package, uv.lock does not hold it"),
+    ],
+)
+def test_a_program_names_what_it_imports(tmp_path: Path, old: str, new: str, line: int, said: str) -> None:
+    """NumPy comes with TensorFlow; Keras does too, but a record states its version."""
+    (tmp_path / "a").mkdir()
+    assert old in PROGRAM
+    (tmp_path / "a" / "b.py").write_text(PROGRAM.replace(old, new))
+    found = [one for one in programs.problems({"h5py": "why"}, root=tmp_path) if "needs no reason" not in one]
+    if not said:
+        assert found == []
+        return
+    assert said in "\n".join(found)
+    assert all(f"a/b.py:{line}: " in one and "Cure: " in one for one in found)
+
+
+def test_a_program_names_what_a_file_beside_it_imports(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "b.py").write_text(PROGRAM)
+    other = PROGRAM.replace(', "pytest"', "").replace("import pytest", "import b")
+    (tmp_path / "a" / "c.py").write_text(other.replace('# ///\n"', '# tool.guide.files = ["b.py"]\n# ///\n"'))
+    [found] = programs.problems({}, root=tmp_path)
+    assert "a/b.py:10: it imports pytest, which `dependencies` of a/c.py" in found
+
+
+def test_a_reason_that_no_program_needs_is_named(tmp_path: Path) -> None:
+    [found] = programs.problems({"h5py": "why"}, root=tmp_path)
+    assert found.startswith("tests/audit/policy.toml:")
+    assert "h5py needs no reason" in found
+
+
+def test_every_program_names_what_it_imports() -> None:
+    assert programs.problems(tomllib.loads(audit.POLICY.read_text("utf8"))[programs.TABLE]) == []

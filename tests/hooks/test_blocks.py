@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from pathlib import Path
 
 import markdown
 import pytest
 
-from hooks import leftovers, origins
+from hooks import leftovers, origins, programs
 from hooks.blocks import Block, blocks_of, is_python, uses_tensorflow
 from hooks.errors import GuideError
 from hooks.fences import check_slashes, fences
@@ -179,6 +180,17 @@ def test_snippets_that_lead_nowhere(source: str, line: int) -> None:
     with pytest.raises(GuideError) as raised:
         origins.check(source, "docs/page.md")
     assert raised.value.line == line
+
+
+def test_a_program_that_is_not_there_is_told_from_its_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside each program lies a record, whose name is near too."""
+    (tmp_path / "a").mkdir()
+    for name in ("mirrored.py", "mirrored.cpu.json"):
+        (tmp_path / "a" / name).touch()
+    monkeypatch.setattr(programs, "SNIPPETS", tmp_path)
+    with pytest.raises(GuideError) as raised:
+        origins.check('```python\n--8<-- "a/mirored.py:x"\n```', "docs/page.md")
+    assert raised.value.cure == "did you mean a/mirrored.py"
 
 
 def test_python_in_disguise() -> None:

@@ -59,6 +59,9 @@ def test_output_that_agrees(old: str, new: str) -> None:
         ("1,000 rows", "1,001 rows"),
         ("step 12.3 ms", "step 12.3 s"),
         ("step 12.3 ms", "step fast"),
+        ("step 12.3 ms", "step nan ms"),
+        ("on 4 x GPU", "on 8 x GPU"),
+        ("loss 0.5 min, 0.7 max", "loss 0.6 min, 0.7 max"),
         ("step 12.3 ms", "step 12.3"),
         ("3 x 4", "3 x 5"),
         ("3x4", "3x5"),
@@ -136,6 +139,12 @@ def table(*rows: list[Any], columns: tuple[str, ...] = ("what", "loss", "step [m
 )
 def test_tables(old: list[Any], new: list[Any], differs: bool) -> None:
     assert bool(found(tables=(table(old), table(new)))) is differs
+
+
+@pytest.mark.parametrize(("column", "free"), [("a [ms]", True), ("a [x]", True), ("a (x)", False), ("a (s)", False)])
+def test_only_a_unit_in_square_brackets_makes_a_column_free(column: str, free: bool) -> None:
+    old, new = table([1.5], columns=(column,)), table([2.5], columns=(column,))
+    assert (found(tables=(old, new)) == []) is free
 
 
 def test_the_shape_of_a_table_counts() -> None:

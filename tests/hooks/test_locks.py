@@ -182,6 +182,7 @@ def test_a_run_is_compared_with_what_is_on_file(program: Program) -> None:
             r"not a list of differences",
         ),
         (lambda text: text.replace('"keras": "9', '"keras": 9, "x": "9'), r":2: .*'versions' is not a table of text"),
+        (lambda text: text.replace('"recorded": "2', '"recorded": "9x'), r":2: .*'recorded' is not a date"),
     ],
 )
 def test_a_broken_file_is_refused_with_its_line(program: Program, change: Any, says: str) -> None:

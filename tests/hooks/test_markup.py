@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from bs4 import BeautifulSoup
 
-from hooks import cache, extension, programs, records
+from hooks import cache, extension, programs, records, value
 from hooks.errors import GuideError
 from tests.hooks import house
 
@@ -198,6 +198,14 @@ def test_value(written: str, shown: str) -> None:
     assert [data.get_text() for data in found] == [shown] * 2
     assert found[0]["title"] == "from strategies/mirrored.py, CPU, 2026-11-21"
     assert len(used.values) == 2
+
+
+@pytest.mark.parametrize(
+    ("number", "shown"),
+    [(9999.4, "9999"), (9999.5, "10000"), (9999.99, "10000"), (-9999.7, "-10000"), (0.00012345, "0.0001234"), (3, "3")],
+)
+def test_a_number_is_shown_without_an_exponent(number: float, shown: str) -> None:
+    assert value.show(number, "") == shown
 
 
 @pytest.mark.usefixtures("program")

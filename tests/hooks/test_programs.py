@@ -114,6 +114,12 @@ def test_a_program_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
         programs.load(path, root=tmp_path)
 
 
+def test_a_byte_order_mark_is_named(tmp_path: Path) -> None:
+    error = mistake(tmp_path, "\ufeff" + GOOD)
+    assert "begins with a byte order mark" in error.cause
+    assert error.line == 1
+
+
 METADATA_MISTAKES = {
     "no block": ("# /// script", "# script", "no metadata block", None),
     "never closed": ('# ///\n"""', '"""', "no metadata block", None),
@@ -128,6 +134,7 @@ METADATA_MISTAKES = {
     "no requires-python": ('# requires-python = ">=3.11"\n', "", "'requires-python' is missing", None),
     "dependencies as text": ('["tensorflow==2.21.*"]', '"tensorflow"', "not a list of text", "# dependencies"),
     "no dependencies": ('# dependencies = ["tensorflow==2.21.*"]\n', "", "'dependencies' is missing", None),
+    "no requirement": ("tensorflow==2.21.*", "tensorflow=2.21", "'tensorflow=2.21' is not a requirement", "# dep"),
     "devices as text": ("# devices = 2", '# devices = "2"', "'devices' in [tool.guide] is '2'", "# devices"),
     "devices below zero": ("# devices = 2", "# devices = -1", "'devices'", "# devices"),
     "devices as bool": ("# devices = 2", "# devices = true", "'devices'", "# devices"),

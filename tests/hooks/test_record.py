@@ -72,6 +72,40 @@ def test_patterns(snippets: Path) -> None:
     assert names(["one"]) == ["a/one.py", "b/one.py"]
 
 
+def test_only_what_is_asked_for_can_stop_it(snippets: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (snippets / "a/two.py").write_text(SOURCE.replace("claims", "claim"))
+    assert record.main(["a/one.py"]) == 0
+    assert words(capsys) == {"a/one.py": "new"}
+    assert record.main(["a"]) == 1
+    assert "never assigns `claims`" in capsys.readouterr().err
+
+
+def test_a_dependency_that_is_not_locked_fails_alone(snippets: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (snippets / "a/two.py").write_text(SOURCE.replace("[]", '["no-such-package"]'))
+    record.main(["a"])
+    capsys.readouterr()
+    assert record.main(["--check", "a"]) == 1
+    said = capsys.readouterr().out
+    assert "a/two.py:3: the program depends on no-such-package, which uv.lock does not hold" in said
+    assert "unchanged" in said
+
+
+def test_a_broken_lock_stops_only_what_is_about_locks(
+    snippets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(record.locks, "FOLDER", tmp_path / "locks")
+    for name in ("one", "two"):
+        (tmp_path / "locks" / name).mkdir(parents=True)
+        (tmp_path / "locks" / name / "requirements.txt").write_text("tensorflow\n")
+    assert record.main(["a/one.py"]) == 0
+    assert record.main(["--lock", "one", "a/one.py"]) == 1
+    assert "'tensorflow' is not a package with its version" in capsys.readouterr().err
+    (tmp_path / "locks" / "one" / "requirements.txt").write_text("tensorflow==1\n")
+    (tmp_path / "locks" / "two" / "requirements.txt").unlink()
+    assert record.main(["--lock", "three", "a/one.py"]) == 1
+    assert "there is no lock 'three'. Cure: name one of one." in capsys.readouterr().err
+
+
 def test_a_pattern_that_matches_nothing_is_refused(snippets: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert record.main(["one", "three"]) == 1
     assert "no program and no lab matches 'three'" in capsys.readouterr().err

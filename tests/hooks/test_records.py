@@ -136,7 +136,11 @@ def test_other_versions_do_not_matter(program: programs.Program) -> None:
 def test_an_unlocked_dependency_is_named(program: programs.Program) -> None:
     records.write(record_of(program))
     records.LOCK.write_text(LOCK.replace('"tf-keras"', '"tf-other"'))
-    assert "tf-keras, which uv.lock does not hold" in records.why_stale(program)
+    with pytest.raises(
+        GuideError, match=r"one\.py:\d+: the program depends on tf-keras, which uv.lock does not"
+    ) as caught:
+        records.why_stale(program)
+    assert "pyproject.toml" in caught.value.cure, "to record it again would not mend it"
 
 
 def test_missing_says_what_to_run_on_that_device(program: programs.Program) -> None:
@@ -162,6 +166,8 @@ def test_the_lock_is_read_for_this_machine(program: programs.Program) -> None:
         ("seconds", "1", "'seconds' is not a number"),
         ("output", {"a": "text"}, "'output' is not lines of text"),
         ("recorded", "yesterday", "'recorded' is not a date"),
+        ("recorded", "2026-02-30", "'recorded' is not a date"),
+        ("recorded", "2026-11-99", "'recorded' is not a date"),
         ("program", "strategies/two.py", "it should be 'strategies/one.py'"),
         ("device", "gpu", "it should be 'cpu'"),
         ("measures", {"a": None}, "'measures' is not"),

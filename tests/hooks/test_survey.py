@@ -52,6 +52,12 @@ def test_the_table_has_links_code_and_a_stamp(root: Path) -> None:
     assert stamp.get_text() == f"owner/name 0123456 · Keras {records.locked_versions()['keras']} · 2026-11-21"
 
 
+def test_a_day_that_is_none_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(json.dumps(content(made="2026-02-30")))
+    with pytest.raises(Missing, match=r"a\.json was made on '2026-02-30', which is no day"):
+        survey.read("a.json", tmp_path)
+
+
 @pytest.mark.parametrize("text", ["{}", "[1]", "no json", '{"made_by": 1}'])
 def test_a_file_that_is_no_survey(tmp_path: Path, text: str) -> None:
     (tmp_path / "a.json").write_text(text)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 import time
 from pathlib import Path
 
 import pytest
 
+from hooks.errors import ROOT
 from hooks.runner import Runner
 from tests.hooks.runner.kit import LONG, Make, error_of, gone, line_of, run
 
@@ -167,10 +170,11 @@ def test_an_exception_names_the_programs_own_line(runner: Runner, program: Make)
     [
         ("import sys\nsys.exit(0)", ":12: it left early with sys.exit(0)"),
         ("raise SystemExit", "left early"),
-        ("import os\nos._exit(0)", "ended with os._exit(0) before its end"),
+        ("import os\nos._exit(0)", "ended with os._exit(0) before its end: let it run to its last line"),
         ("import os\nos._exit(3)", "ended with os._exit(3) before its end"),
-        ("import os\nos.kill(os.getpid(), 9)", "killed by signal 9 (out of memory?)"),
-        ("import os\nos.kill(os.getpid(), 11)", "killed by signal 11"),
+        ("import os\nos.kill(os.getpid(), 9)", "killed by signal 9 (out of memory?): make it hold less"),
+        ("import os\nos.kill(os.getpid(), 11)", "killed by signal 11: native code stopped it"),
+        ("raise OSError(28, 'No space left on device')", "No space left on device: free space, or set TMPDIR"),
         ("raise KeyboardInterrupt", "KeyboardInterrupt"),
         ("import atexit, os\natexit.register(os._exit, 0)", "os._exit(0)"),
         ("raise RuntimeError('a\\nb')", "RuntimeError: a\n"),
@@ -188,7 +192,7 @@ def test_an_exception_names_the_programs_own_line(runner: Runner, program: Make)
         ("figures = {'f': {'kind': 'bars', 'categories': ['a'], 'series': {'s': object()}}}", "is a object"),
         ("tables = {'t': {'columns': ['a'], 'rows': [[1, 2]]}}", "table 't': row 0 has 2 cells for 1 columns"),
         ("errors = {'e': ValueError('no')}", "errors['e'] is a ValueError"),
-        ("print('10%\\r20%')", "it printed the control character '\\r', which a page cannot show"),
+        ("print('10%\\r20%')", "it printed the control character '\\r', which a page cannot show: print plain text"),
         ("print('\\x1b[1mbold')", "the control character '\\x1b'"),
         ("import os\nprint(os.fsdecode(b'caf\\xe9'))", "the control character '\\udce9'"),
         ("while True:\n    print('x' * 10000)", "RuntimeError: more than 1 MiB was printed"),
@@ -198,6 +202,70 @@ def test_an_exception_names_the_programs_own_line(runner: Runner, program: Make)
 )
 def test_a_program_that_does_not_end_as_it_must(body: str, said: str, runner: Runner, program: Make) -> None:
     assert said in error_of(runner, program(body))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "open(PLACE, 'w').close()",
+        "import os\nos.close(os.open(PLACE, os.O_CREAT | os.O_RDWR))",
+        "import pathlib\npathlib.Path(PLACE).mkdir()",
+        "import os\nopen('one', 'w').close()\nos.replace('one', PLACE)",
+        "import threading\nthread = threading.Thread(target=lambda: open(PLACE, 'a').close())\nthread.start()",
+    ],
+)
+def test_a_program_writes_in_its_own_folder_alone(body: str, runner: Runner, program: Make, tmp_path: Path) -> None:
+    place = tmp_path / "else" / "where"
+    place.parent.mkdir()
+    said = f"it wrote {str(place)!r}, outside its folder: write into a temporary folder"
+    assert said in error_of(runner, program(f"PLACE = {str(place)!r}\n{body}"))
+
+
+def test_a_program_reads_no_file_of_the_project(runner: Runner, program: Make) -> None:
+    body = f"open({str(ROOT / 'README.md')!r}).close()"
+    assert "README.md', a file of the project that it does not name: write it into files" in error_of(
+        runner, program(body)
+    )
+
+
+def test_a_program_connects_to_no_other_machine(runner: Runner, program: Make) -> None:
+    body = """
+        import socket
+        near = socket.create_server(("127.0.0.1", 0))
+        socket.create_connection(near.getsockname()).close()
+        socket.socket(type=socket.SOCK_DGRAM).connect(("192.0.2.1", 9))  # sends nothing
+    """
+    assert run(runner, program(body)).ok
+    body += """
+        far = socket.socket()
+        far.setblocking(False)
+        far.connect_ex(("192.0.2.1", 9))
+    """
+    assert "it connected to '192.0.2.1': let it run without a network" in error_of(runner, program(body))
+
+
+def test_what_a_program_may_open(runner: Runner, program: Make, tmp_path: Path) -> None:
+    """Its folder and the temporary one, devices, installed packages, and to read what is no part of the project."""
+    (tmp_path / "data").write_text("x")
+    body = f"""
+        import inspect, os, shutil, tempfile
+        with tempfile.TemporaryDirectory() as folder:
+            os.makedirs(folder + "/a/b")
+            open(folder + "/a/b/c", "w").close()
+            shutil.move(folder + "/a", folder + "/d")
+        with tempfile.TemporaryDirectory(dir="/tmp") as folder:  # a short path, for sockets
+            open(folder + "/a", "w").close()
+        open("here", "w").close()
+        os.makedirs({str(tmp_path)!r}, exist_ok=True)
+        open(os.environ["MPLCONFIGDIR"] + ".json", "w").close()
+        open(os.devnull, "w").close()
+        open(os.__file__).close()
+        open(pytest.__file__).close()
+        open({str(tmp_path / "data")!r}).close()
+        inspect.stack(context=3)
+    """
+    result = run(runner, program(f"import pytest\n{textwrap.dedent(body)}"))
+    assert result.ok, result.error
 
 
 def test_what_changes_while_it_waits_is_an_error(runner: Runner, program: Make) -> None:
@@ -257,7 +325,7 @@ def test_a_section_that_is_never_entered(runner: Runner, program: Make) -> None:
     """)
     result = run(runner, one)
     line = line_of(one, 'print("never")')
-    assert result.error == f"{one.path}:{line}: section 'never' was never executed"
+    assert result.error == f"{one.path}:{line}: section 'never' was never executed: let it run, or remove its markers"
     assert result.executed == {"always"}
 
 
@@ -279,20 +347,21 @@ def test_a_time_limit_kills_the_whole_tree_and_names_the_line(runner: Runner, pr
     error = error_of(runner, one)
     assert time.monotonic() - started < 30
     assert error.startswith(f"{one.path}:{line_of(one, 'time.sleep(300.0)' + chr(10))}: it still ran after 6 s")
+    assert "make it do less, or raise seconds in [tool.guide]" in error
     assert gone(*map(int, (tmp_path / "pids").read_text().split()))
 
 
-def test_a_process_left_behind_is_an_error_and_is_killed(runner: Runner, program: Make, tmp_path: Path) -> None:
+def test_a_process_left_behind_is_an_error_and_is_killed(runner: Runner, program: Make) -> None:
     one = program(f"""
         import subprocess, sys
         code = "import time; time.sleep({LONG})  # the orphan"
-        child = subprocess.Popen([sys.executable, "-c", code], start_new_session=True)
-        open({str(tmp_path / "pid")!r}, "w").write(str(child.pid))
+        subprocess.Popen([sys.executable, "-c", code], start_new_session=True)
     """)
     error = error_of(runner, one)
-    pid = int((tmp_path / "pid").read_text())
     assert "it left a process behind: " in error
-    assert f"# the orphan (process {pid})" in error
+    orphan = re.search(r"# the orphan \(process (\d+)\): end it", error)
+    assert orphan
+    pid = int(orphan[1])
     assert gone(pid)
 
 

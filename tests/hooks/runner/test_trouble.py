@@ -20,7 +20,7 @@ from tests.hooks.runner.kit import LONG, Make, error_of, gone
 def test_a_folder_that_cannot_be_written_is_named(program: Make, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with Runner(preload=(), limit=1, folder=tmp_path / "file") as runner:
-        assert "the runner could not start it (Not a directory)" in error_of(runner, program("print(1)"))
+        assert "the runner could not start it (Not a directory): free space" in error_of(runner, program("print(1)"))
 
 
 def test_a_full_disk_is_named(program: Make, tmp_path: Path) -> None:

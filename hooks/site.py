@@ -85,6 +85,8 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     _build.day = datetime.fromtimestamp(moment.of_sources(_root(config)), UTC).strftime("%Y-%m-%d")
     loud.forget()
     kept.forget()
+    if loud.serving():
+        preview.refuse_taken_port(config)
     snippets = config.mdx_configs["pymdownx.snippets"]
     snippets["base_path"] = [str(_root(config) / path) for path in snippets["base_path"]]
     return config

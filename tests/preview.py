@@ -47,14 +47,19 @@ def fetched(address: str) -> str:
         return ""
 
 
-def wait(address: str, mark: str, seconds: float, *, gone: bool = False) -> float:
+def wait(
+    address: str, mark: str, seconds: float, *, gone: bool = False, process: subprocess.Popen[bytes] | None = None
+) -> float:
     """Wait until a page holds a text, or until it does not, and return the seconds that took.
 
     Raises:
         TimeoutError: it never did.
+        RuntimeError: the server ended meanwhile.
     """
     start = time.perf_counter()
     while (mark in fetched(address)) == gone:
+        if process and process.poll() is not None:
+            raise RuntimeError(f"the preview ended with {process.returncode}")
         if time.perf_counter() - start > seconds:
             raise TimeoutError(f"{address} still {'shows' if gone else 'lacks'} {mark!r} after {seconds:.0f} s")
         time.sleep(0.05)
@@ -71,7 +76,7 @@ def server(project: Path) -> Iterator[str]:
     with (project / "log").open("wb") as log:
         process = subprocess.Popen(command, cwd=project, env=env, stdout=log, stderr=log)
         try:
-            wait(address, "</html>", START)
+            wait(address, "</html>", START, process=process)
             yield address
         finally:
             process.terminate()

@@ -72,7 +72,7 @@ def server(project: Path) -> Iterator[str]:
     port = free_port()
     address = f"http://127.0.0.1:{port}/"
     env = {**os.environ, "GUIDE_PREVIEW": "1", "NO_MKDOCS_2_WARNING": "1", "SITE_URL": address}
-    command = [sys.executable, "-m", "mkdocs", "serve", "-q", "--dev-addr", f"127.0.0.1:{port}"]
+    command = [sys.executable, "-m", "mkdocs", "serve", "--dev-addr", f"127.0.0.1:{port}"]
     with (project / "log").open("wb") as log:
         process = subprocess.Popen(command, cwd=project, env=env, stdout=log, stderr=log)
         try:

@@ -6,7 +6,6 @@ import copy
 import errno
 import os
 import re
-import shutil
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,10 +13,10 @@ import nbformat
 import pytest
 from mkdocs.exceptions import PluginError
 
-from hooks import cache, devices, lab_runs, labs, results
+from hooks import devices, lab_runs, labs
 from hooks import record as commands
 from hooks.errors import GuideError
-from tests import plugin_blocks
+from tests.plugin_blocks import LabItem
 
 SCRIPT = """\
 # %%
@@ -97,25 +96,6 @@ def test_a_check_compares_with_a_record_of_its_device(
     lab_runs.check(script, "gpu")
 
 
-def test_a_test_compares_again_when_the_record_changes(
-    recorded: tuple[Path, nbformat.NotebookNode], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    script, ran = tmp_path / "one.py", []
-    for file in (recorded[0], recorded[0].with_suffix(".ipynb")):
-        shutil.copy(file, tmp_path)
-    monkeypatch.setattr(cache, "FOLDER", tmp_path / "cache")
-    monkeypatch.setattr(results, "reads", lambda: True)
-    monkeypatch.setattr(plugin_blocks, "device_of", lambda config: "cpu")
-    item = SimpleNamespace(path=script, config=None, _run=lambda: ran.append(script))
-    plugin_blocks.LabItem.runtest(item)  # type: ignore[arg-type]
-    plugin_blocks.LabItem.runtest(item)  # type: ignore[arg-type]
-    assert len(ran) == 1
-    record = script.with_suffix(".ipynb")
-    record.write_text(record.read_text("utf8").replace("1.5 ms", "2.5 ms", 1), "utf8")
-    plugin_blocks.LabItem.runtest(item)  # type: ignore[arg-type]
-    assert len(ran) == 2
-
-
 @pytest.mark.parametrize(
     ("code", "why"),
     [
@@ -150,7 +130,7 @@ def test_a_lab_runs_on_its_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assert nbformat.read(record, as_version=4).cells[0].outputs[0].text.strip() == said
     asked = []
     monkeypatch.setattr(lab_runs, "check", lambda script, device: asked.append(device))
-    plugin_blocks.LabItem._run(SimpleNamespace(path=script, config=config))  # type: ignore[arg-type]
+    LabItem._run(SimpleNamespace(path=script, config=config))  # type: ignore[arg-type]
     monkeypatch.setattr(commands, "ROOT", tmp_path)
     commands.record_lab(script, "tpu", check=True)
     assert asked == ["gpu", "tpu"]
@@ -189,3 +169,9 @@ def test_what_a_lab_leaves_in_the_folder_for_temporary_files_goes(tmp_path: Path
     script.write_text("# %%\nimport tempfile\nprint(tempfile.mkdtemp())\n", "utf8")
     (cell,) = lab_runs.run(script).cells
     assert not Path(cell.outputs[0].text.strip()).exists()
+
+
+def test_a_test_that_fails_says_where_and_shows_no_traceback() -> None:
+    error = GuideError("docs/labs/one.py", 3, "cell 1 failed", "mend the cell")
+    said = LabItem.repr_failure(SimpleNamespace(), SimpleNamespace(value=error))  # type: ignore[arg-type]
+    assert said == "docs/labs/one.py:3: cell 1 failed. Cure: mend the cell."

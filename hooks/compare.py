@@ -81,7 +81,7 @@ class Difference:
 def differences(record: Record, fresh: Record, tolerance: float) -> list[Difference]:
     """Return what a fresh run does otherwise than its record says."""
     return [
-        *_output(record.output, fresh.output, tolerance),
+        *output(record.output, fresh.output, tolerance),
         *_equal("claim", record.claims, fresh.claims),
         *_equal("error", record.errors, fresh.errors),
         *_measures(record.measures, fresh.measures, tolerance),
@@ -98,6 +98,25 @@ def versions(record: Record, fresh: Record) -> list[str]:
         for name in names
         if fresh.versions.get(name) != record.versions.get(name)
     ]
+
+
+def output(old: Mapping[str, str], new: Mapping[str, str], tolerance: float) -> Iterator[Difference]:
+    """Yield for each section the first line that a fresh run prints otherwise; `old` is what the record holds."""
+    for name in [*old, *(name for name in new if name not in old)]:
+        if name not in new or name not in old:
+            said = "nothing was printed, the record has some" if name in old else "the record has none"
+            yield Difference("output", name, f": {said}")
+            continue
+        old_lines, new_lines = old[name].split("\n"), new[name].split("\n")
+        for line, (a, b) in enumerate(zip(old_lines, new_lines, strict=False), start=1):
+            if not same_text(a, b, tolerance):
+                yield Difference("output", name, f", line {line}: it printed {b!r}, the record says {a!r}")
+                break
+        else:
+            if len(old_lines) != len(new_lines):
+                line = min(len(old_lines), len(new_lines)) + 1
+                said = f", line {line}: {len(new_lines)} lines, the record has {len(old_lines)}"
+                yield Difference("output", name, said)
 
 
 def same_text(old: str, new: str, tolerance: float) -> bool:
@@ -159,24 +178,6 @@ def _equal(part: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterato
         if name in new and old[name] != new[name]:
             now = new[name] if part == "error" else ""
             yield Difference(part, name, f" is {new[name]!r}, the record says {old[name]!r}", now=now)
-
-
-def _output(old: Mapping[str, str], new: Mapping[str, str], tolerance: float) -> Iterator[Difference]:
-    for name in [*old, *(name for name in new if name not in old)]:
-        if name not in new or name not in old:
-            said = "nothing was printed, the record has some" if name in old else "the record has none"
-            yield Difference("output", name, f": {said}")
-            continue
-        old_lines, new_lines = old[name].split("\n"), new[name].split("\n")
-        for line, (a, b) in enumerate(zip(old_lines, new_lines, strict=False), start=1):
-            if not same_text(a, b, tolerance):
-                yield Difference("output", name, f", line {line}: it printed {b!r}, the record says {a!r}")
-                break
-        else:
-            if len(old_lines) != len(new_lines):
-                line = min(len(old_lines), len(new_lines)) + 1
-                said = f", line {line}: {len(new_lines)} lines, the record has {len(old_lines)}"
-                yield Difference("output", name, said)
 
 
 def _measures(old: Mapping[str, Any], new: Mapping[str, Any], tolerance: float) -> Iterator[Difference]:

@@ -1,48 +1,30 @@
 """Labs: longer experiments kept as jupytext scripts; the executed notebook beside a script is its record.
 
-`make record` executes a lab and writes the notebook, the tests execute it, the build only shows the record.
-mkdocs-jupyter turns the notebook into HTML with 574 kB of style and script in it; `show` keeps the
-content and gives it the site's own markup.
+`lab_runs` executes a lab and writes the notebook, or compares with it; the build only shows the record (`lab_pages`).
 """
 
 from __future__ import annotations
 
-import base64
-import datetime
 import hashlib
-import re
-import time
-from dataclasses import dataclass, field
-from importlib.metadata import version
-from pathlib import Path
-from tempfile import TemporaryDirectory
+import json
+from functools import lru_cache
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 import jupytext
 import nbformat
-from bs4 import BeautifulSoup, Tag
 
-from hooks import atomic, devices, launch, records
-from hooks.cache import remember
+from hooks import records
 from hooks.errors import ROOT, GuideError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from pathlib import Path
 
 FOLDER = "docs/labs"
 PACKAGES = ("tensorflow", "keras", "matplotlib")
-SECONDS = 300
-IMAGE = re.compile(r"data:image/(?P<kind>png|jpeg|svg\+xml);base64,(?P<data>[A-Za-z0-9+/=\s]+)")
-
-
-@dataclass
-class Lab:
-    """A lab as the site shows it: its HTML, its blocks for `verification.json`, and files beside the page."""
-
-    html: str
-    entries: list[dict[str, Any]] = field(default_factory=list)
-    files: dict[str, str | bytes] = field(default_factory=dict)
+# What a record says about its run.
+SAID = ("sha256", "device", "hardware", "versions", "recorded", "seconds")
+LONG = 120
 
 
 def scripts(root: Path = ROOT) -> list[Path]:
@@ -50,63 +32,95 @@ def scripts(root: Path = ROOT) -> list[Path]:
     return sorted((root / FOLDER).glob("*.py"))
 
 
-def run(script: Path, device: str = "cpu") -> nbformat.NotebookNode:
-    """Execute a lab in a kernel of its own and return the notebook with what it printed.
-
-    Args:
-        script: the lab.
-        device: the kind of device, `cpu`, `gpu` or `tpu`.
+def read(script: Path) -> nbformat.NotebookNode:
+    """Return the cells of a lab, not executed.
 
     Raises:
-        nbclient.exceptions.CellExecutionError: a cell failed.
-        nbclient.exceptions.CellTimeoutError: a cell took too long.
+        GuideError: the script is no text.
     """
-    from nbclient import NotebookClient  # noqa: PLC0415 - only tests and `make record` have it
-
-    notebook = _read(script)
-    client = NotebookClient(notebook, timeout=SECONDS, kernel_name="python3", allow_errors=False)
-    # TensorFlow leaves the bytecode of what it generates in the folder for temporary files.
-    with TemporaryDirectory(prefix="guide-lab-") as folder:
-        # Where the notebook is read nobody sees the kernel's log, so its start-up lines only get in the way.
-        env = {**launch.clean(), **devices.TABLE[device].env, "TF_CPP_MIN_LOG_LEVEL": "3", "TMPDIR": folder}
-        del env["MPLBACKEND"]  # a notebook shows figures by a backend of its own
-        client.execute(env=env, cwd=str(script.parent))
-    for cell in notebook.cells:
-        if cell.cell_type == "code":
-            cell.outputs = [output for output in cell.outputs if output.get("name") != "stderr"]
-            cell.metadata.pop("execution", None)  # the time of day of each cell says nothing to a reader
+    try:
+        notebook = jupytext.read(script)
+    except UnicodeDecodeError as error:
+        raise GuideError(script, 0, f"this lab cannot be read ({error})", "write it in UTF-8") from None
+    for number, cell in enumerate(notebook.cells):
+        cell["id"] = f"cell-{number}"
     return notebook
 
 
-def record(script: Path, *, device: str, hardware: str) -> Path:
-    """Execute a lab and write its record, the notebook beside it.
+def sha256(script: Path) -> str:
+    """Return the digest of a lab's script."""
+    return hashlib.sha256(script.read_bytes()).hexdigest()
 
-    Args:
-        script: the lab.
-        device: the kind of device, `cpu`, `gpu` or `tpu`.
-        hardware: what it ran on, in words.
+
+def cure(script: Path) -> str:
+    """Return how to make the record of a lab anew."""
+    return f"run `make record ARGS={FOLDER}/{script.name}`"
+
+
+def notebook_of(script: Path) -> nbformat.NotebookNode:
+    """Return the record of a lab, of this version of it or of another.
 
     Raises:
-        GuideError: the lab changed while it ran.
-        OSError: the record cannot be written; what was there stays.
+        GuideError: there is none, or what is there is no notebook.
     """
-    start, ran = time.perf_counter(), _sha256(script)
-    notebook = run(script, device)
-    if _sha256(script) != ran:
-        raise GuideError(script, 0, "this lab changed while it ran", "run it again")
-    notebook.metadata["guide"] = {
-        "sha256": ran,
-        "device": device,
-        "hardware": hardware,
-        "versions": {name: version(name) for name in PACKAGES},
-        "recorded": datetime.datetime.now(datetime.UTC).date().isoformat(),
-        "seconds": round(time.perf_counter() - start, 1),
-    }
-    notebook.metadata["kernelspec"] = {"display_name": "Python 3", "language": "python", "name": "python3"}
-    notebook.metadata["language_info"] = {"name": "python"}
     target = script.with_suffix(".ipynb")
-    atomic.write(target, nbformat.writes(notebook) + "\n")
-    return target
+    if not script.is_file():
+        raise GuideError(target, 0, "this notebook has no script", f"write {script.name}, or remove the notebook")
+    if not target.is_file():
+        raise GuideError(script, 0, "this lab has no record", cure(script))
+    try:
+        return _notebook(script, target.read_text("utf8"))
+    except UnicodeDecodeError as error:
+        raise GuideError(target, 0, f"this notebook cannot be read ({error})", cure(script)) from None
+
+
+def said(script: Path) -> dict[str, Any]:
+    """Return what the record of a lab says about its run, of this version of the lab or of another.
+
+    Raises:
+        GuideError: there is no record, or `make record` did not write it.
+    """
+    found = notebook_of(script).metadata.get("guide") or {}
+    why = records.wrong(found, SAID)
+    if not why and (missing := set(PACKAGES) - found["versions"].keys()):
+        why = f"the version of {min(missing)} is missing"
+    if why:
+        cause = f"this notebook was not written by `make record`: {why}"
+        raise GuideError(script.with_suffix(".ipynb"), 0, cause, cure(script))
+    return dict(found)
+
+
+def unreadable(root: Path = ROOT) -> dict[Path, GuideError]:
+    """Return what is wrong with each notebook that no page can be made of, also of those that are not there."""
+    found = {}
+    for script in sorted({path.with_suffix(".py") for path in [*scripts(root), *(root / FOLDER).glob("*.ipynb")]}):
+        try:
+            said(script)
+        except GuideError as wrong:
+            found[script.with_suffix(".ipynb")] = wrong
+    return found
+
+
+def stale(script: Path) -> GuideError | None:
+    """Return why the record of a lab is not of its present script and packages; None where it is.
+
+    Raises:
+        GuideError: there is no record, or `make record` did not write it.
+    """
+    about, target = said(script), script.with_suffix(".ipynb")
+    if about["sha256"] != sha256(script):
+        return GuideError(script, 0, "this lab changed after it was recorded", cure(script))
+    cells = [[(cell.cell_type, cell.source) for cell in one.cells] for one in (read(script), notebook_of(script))]
+    for number, (written, recorded) in enumerate(zip_longest(*cells), 1):
+        if written != recorded:
+            cause = f"cell {number} is not that of {script.name}"
+            return GuideError(target, line_of_cell(target, number), cause, cure(script))
+    locked = records.locked_versions()
+    for name, have in about["versions"].items():
+        if locked.get(name) != have:
+            cause = f"this lab was recorded with {name} {have}, locked is {locked.get(name)}"
+            return GuideError(script, 0, cause, cure(script))
+    return None
 
 
 def check(script: Path) -> dict[str, Any]:
@@ -115,151 +129,40 @@ def check(script: Path) -> dict[str, Any]:
     Raises:
         GuideError: there is no record, or it is of another version of the script or of the packages.
     """
-    cure = f"run `make record ARGS={FOLDER}/{script.name}`"
+    if wrong := stale(script):
+        raise wrong
+    return said(script)
+
+
+def line_of_cell(target: Path, number: int) -> int:
+    """Return the line of a notebook's file at which a cell begins, counted from 1; 0 where it has no such cell."""
+    text = target.read_text("utf8")
+    at = text.find(f'"id": "cell-{number - 1}"')
+    return text.count("\n", 0, at) + 1 if at >= 0 else 0
+
+
+@lru_cache(maxsize=16)
+def _notebook(script: Path, text: str) -> nbformat.NotebookNode:
+    """Read the text of a lab's record and check that it is a notebook."""
     target = script.with_suffix(".ipynb")
-    if not script.is_file():
-        raise GuideError(target, 0, "this notebook has no script", f"write {script.name}, or remove the notebook")
-    if not target.is_file():
-        raise GuideError(script, 0, "this lab has no record", cure)
-    said = nbformat.read(target, as_version=4).metadata.get("guide")
-    if not said:
-        raise GuideError(target, 0, "this notebook was not written by `make record`", cure)
-    if said["sha256"] != _sha256(script):
-        raise GuideError(script, 0, "this lab changed after it was recorded", cure)
-    locked = records.locked_versions()
-    for name, have in said["versions"].items():
-        if locked.get(name) != have:
-            raise GuideError(script, 0, f"this lab was recorded with {name} {have}, locked is {locked.get(name)}", cure)
-    return dict(said)
+    try:
+        data = json.loads(text)
+        if not isinstance(data, dict) or (data.get("nbformat"), data.get("nbformat_minor")) != (4, 5):
+            raise _broken(target, 0, "it does not say that it has nbformat 4.5")
+        nbformat.validate(data)
+        return nbformat.reads(text, as_version=4)
+    except json.JSONDecodeError as error:
+        raise _broken(target, error.lineno, f"it is not JSON ({error.msg})") from None
+    except KeyError as error:
+        raise _broken(target, 0, f"{error} is missing") from None
+    except (nbformat.ValidationError, AttributeError, TypeError) as error:
+        path, why = list(getattr(error, "absolute_path", ())), str(getattr(error, "message", error))
+        number = path[1] + 1 if path[:1] == ["cells"] and len(path) > 1 else 0
+        where = f"in cell {number} " if number else ""
+        # A message may hold the whole cell, with its pictures.
+        why = why if len(why) < LONG else "something does not fit the schema of nbformat"
+        raise _broken(target, line_of_cell(target, number), where + why) from None
 
 
-def show(html: str, *, file: str, root: Path = ROOT) -> Lab:
-    """Return a lab as the site shows it.
-
-    Args:
-        html: what mkdocs-jupyter made of the notebook.
-        file: the notebook's path in the project.
-        root: the project.
-
-    Raises:
-        GuideError: the record is missing or stale, or the lab shows an image without alt text.
-    """
-    path = root / file
-    said = check(path.with_suffix(".py"))
-    record = path.read_text("utf8")
-    drawn, figures = remember("labs", [html, file, record], lambda: _show(html, file, path))
-    what = (said["recorded"], said["device"].upper(), f"TensorFlow {said['versions']['tensorflow']}", said["hardware"])
-    stamp = _escape("Recorded " + " · ".join(what))
-    return Lab(
-        drawn.replace("</h1>", f'</h1>\n<p class="guide-stamp">{stamp}</p>', 1),
-        _entries(path, file, said),
-        {path.name: record, **{name: base64.b64decode(data) for name, data in figures.items()}},
-    )
-
-
-def _show(html: str, file: str, path: Path) -> tuple[str, dict[str, str]]:
-    """Return the content of a lab in the site's markup, and its figures in base64 by the names of their files."""
-    figures: dict[str, str] = {}
-    alts = _alts(path)
-    soup = BeautifulSoup(html, "html.parser")
-    body = soup.select_one(".jp-Notebook")
-    if body is None:
-        raise GuideError(file, 0, "mkdocs-jupyter made no notebook of this file", "record the lab again")
-    out = []
-    for cell in body.select(".jp-Cell[id]"):
-        if source := cell.select_one(".highlight-ipynb pre"):
-            code = "".join(str(part) for part in source.contents)
-            out.append(
-                f'<div class="language-python highlight lab-code"><pre><code>{code.strip()}\n</code></pre></div>'
-            )
-            out += [_output(part, figures, file, alts) for part in cell.select(".jp-OutputArea-output")]
-        elif text := cell.select_one(".jp-RenderedHTMLCommon"):
-            out.append(_prose(text))
-    return "\n".join(out), figures
-
-
-def _output(part: Tag, figures: dict[str, str], file: str, alts: Iterator[str]) -> str:
-    image = part.select_one("img")
-    if image is not None:
-        alt = next(alts, "")
-        if not alt:
-            raise GuideError(
-                file,
-                0,
-                "the lab shows an image without alt text",
-                'write display(figure, metadata={"image/png": {"alt": ...}})',
-            )
-        found = IMAGE.fullmatch(str(image["src"]))
-        if not found:
-            raise GuideError(file, 0, "the lab shows an image that is not in its record", "draw it in the lab")
-        name = f"figure-{len(figures) + 1}.{found['kind'].partition('+')[0].replace('jpeg', 'jpg')}"
-        data = base64.b64decode(found["data"])
-        figures[name] = found["data"]
-        size = f' width="{width}" height="{height}"' if (width := _size(data)[0]) and (height := _size(data)[1]) else ""
-        tag = BeautifulSoup("", "html.parser").new_tag("img", attrs={"src": name, "alt": alt})
-        return f'<p class="lab-figure">{str(tag).removesuffix("/>")}{size} loading="lazy"/></p>'
-    text = part.select_one("pre")
-    if text is None:
-        raise GuideError(file, 0, "the lab shows an output that is neither text nor an image", "print it instead")
-    shown = _escape(text.get_text().strip())
-    return f'<div class="guide-output highlight lab-output"><pre><code>{shown}\n</code></pre></div>'
-
-
-def _alts(path: Path) -> Iterator[str]:
-    """Yield the alt text of each image of the record; mkdocs-jupyter does not hand it on."""
-    for cell in nbformat.read(path, as_version=4).cells:
-        for output in cell.get("outputs", []):
-            for kind in output.get("data", {}):
-                if kind.startswith("image/"):
-                    yield str(output.metadata.get(kind, {}).get("alt", "")).strip()
-
-
-def _prose(text: Tag) -> str:
-    for link in text.select("a.anchor-link"):
-        link["class"], link["title"] = "headerlink", "Link to this section"
-    for link in text.select("a[href]"):
-        if not urlsplit(str(link["href"])).scheme and not str(link["href"]).startswith("#"):
-            # The page is one folder deeper than its source: labs/name/ for labs/name.ipynb.
-            link["href"] = "../" + re.sub(r"(?:index)?\.(?:md|ipynb)(#|$)", r"/\1", str(link["href"])).replace(
-                "//", "/"
-            )
-    return "".join(str(part) for part in text.contents).strip()
-
-
-def _entries(path: Path, file: str, said: dict[str, Any]) -> list[dict[str, Any]]:
-    devices = {said["device"]: {"status": "verified", "seconds": said["seconds"], "recorded": said["recorded"]}}
-    cells = enumerate(nbformat.read(path, as_version=4).cells, 1)
-    return [
-        {
-            "page": file,
-            "line": number,
-            "language": "python",
-            "sha256": hashlib.sha256(cell.source.encode()).hexdigest(),
-            "check": "lab",
-            "devices": devices,
-        }
-        for number, cell in cells
-        if cell.cell_type == "code"
-    ]
-
-
-def _read(script: Path) -> nbformat.NotebookNode:
-    notebook = jupytext.read(script)
-    for number, cell in enumerate(notebook.cells):
-        cell["id"] = f"cell-{number}"
-    return notebook
-
-
-def _sha256(script: Path) -> str:
-    return hashlib.sha256(script.read_bytes()).hexdigest()
-
-
-def _size(png: bytes) -> tuple[int, int]:
-    """Return width and height of a PNG, from its header; zeros for another format."""
-    if not png.startswith(b"\x89PNG\r\n\x1a\n"):
-        return 0, 0
-    return int.from_bytes(png[16:20]), int.from_bytes(png[20:24])
-
-
-def _escape(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+def _broken(target: Path, line: int, why: str) -> GuideError:
+    return GuideError(target, line, f"this is no notebook: {why}", cure(target.with_suffix(".py")))

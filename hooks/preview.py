@@ -3,12 +3,15 @@
 MkDocs renders every page after every change. Here a change of a page, a program, a record or a file beside it renders
 the pages that name it. Pages that gather from all others (totals, self-check, errors, sources) follow when a browser
 asks for them. Any other change, such as one of the glossary, whose definitions stand on every page, or of a page's
-title, which stands in the menus of all, builds the whole site; search is as new as the last such build.
+title, which stands in the menus of all, builds the whole site; search is as new as the last such build. The modules of
+the hooks stay what they were at the start: MkDocs loads them once.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
+import socket
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,13 +19,14 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from mkdocs.commands.build import get_context
-from mkdocs.exceptions import PluginError
+from mkdocs.exceptions import Abort, MkDocsException, PluginError
 from mkdocs.utils import write_file
 
 from hooks import depends, glossary, kept, loud, pages, programs
+from hooks.errors import GuideError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from jinja2 import Environment
     from mkdocs.config.defaults import MkDocsConfig
@@ -64,6 +68,26 @@ def keep(built: Built) -> None:
     _last = built
 
 
+def refuse_taken_port(config: MkDocsConfig) -> None:
+    """Stop before the first build where nobody could be served: MkDocs would notice after it, with a traceback.
+
+    Raises:
+        PluginError: the address of the preview is another's, or not to be had.
+    """
+    if _last:
+        return
+    host, port = config.dev_addr
+    try:
+        with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as trial:
+            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server does
+            trial.bind((host, port))
+    except (OSError, OverflowError) as error:
+        why = getattr(error, "strerror", None) or error
+        cure = f"name another port, `make serve PORT={port + 1 if port in range(1024, 65535) else 8000}`"
+        message = f"the preview cannot use port {port} of {host} ({why}). Cure: {cure}."
+        raise PluginError(message) from None
+
+
 def attach(server: LiveReloadServer, config: MkDocsConfig) -> None:
     """Put a preview between the server and the builds of the whole site.
 
@@ -94,28 +118,30 @@ class Preview:
 
     def __init__(self, root: Path, watched: list[Path], server: LiveReloadServer) -> None:
         """Note how the sources look after the first build."""
-        self.root, self.watched, self.whole = root, watched, server.builder
+        self.root, self.watched, self.whole, self.site = root, watched, server.builder, Path(server.root)
         self.lock = RLock()
         self.seen = self._sources()
-        self.stale = False
+        self.shown = self._shown()
+        self.stale = self.failed = False
 
     def rebuild(self) -> None:
         """Bring the site up to date after a change; a mistake is logged, and leaves the change to the next call."""
         with self.lock:
-            sources = self._sources()
+            sources, shown = self._sources(), self._shown()
             changed = {path for path, _ in sources.items() ^ self.seen.items()}
+            changed -= self._old_modules(changed, sources)
             try:
-                touched = self._touched(changed)
-                enough = touched is not None and self._render(touched)
-            except PluginError as mistake:  # the pages as they were go on being served
-                loud.LOGGER.error(str(mistake))
+                touched = None if self.failed else self._touched(changed, shown)
+                if touched is None or not self._render(touched):
+                    self._build()
+                    shown = self._shown()
+                elif touched:
+                    self.stale = True
+            except MkDocsException as mistake:  # the pages as they were go on being served
+                if not isinstance(mistake, Abort):  # MkDocs has logged what aborted a build
+                    loud.LOGGER.error(str(mistake))
                 return
-            if not enough:
-                self.whole()
-                self.stale = False
-            elif touched:
-                self.stale = True
-            self.seen = sources
+            self.seen, self.shown = sources, shown
 
     def freshen(self, url: str) -> None:
         """Render the pages that gather from others, if one of them is asked for and they are out of date.
@@ -134,19 +160,54 @@ class Preview:
                 except PluginError as mistake:
                     loud.LOGGER.error(str(mistake))
 
-    def _touched(self, changed: Iterable[Path]) -> list[Page] | None:
-        """Return the pages that a change of files can alter; None where that may be any."""
-        sources = {Path(page.file.abs_src_path or ""): page for page in self._pages()}
-        found: dict[Path, Page] = {}
-        written = [path for path in sources if path.suffix == ".md" and path.is_file()]
+    def _old_modules(self, changed: Iterable[Path], sources: Mapping[Path, int]) -> set[Path]:
+        """Return the modules of the hooks that have changed, and say once for each that they are not loaded again."""
+        modules = {path for path in changed if path.suffix == ".py" and path.is_relative_to(self.root / "hooks")}
+        for path in sorted(modules):
+            name = path.relative_to(self.root)
+            cause = "this module has changed, and the preview goes on with the one that it started with"
+            loud.LOGGER.warning(str(GuideError(name, 0, cause, "stop the preview and run `make serve` again")))
+            self.seen.pop(path, None)
+            self.seen |= {path: sources[path]} if path in sources else {}
+        return modules
+
+    def _build(self) -> None:
+        """Build the whole site; where that fails, the pages are put back as they were, and the next build is whole."""
+        before = self.site.with_name(f"{self.site.name}.before")
+        self.site.rename(before)  # a build empties the folder before it looks at a page
+        self.site.mkdir(mode=0o700)
+        self.failed = True
+        try:
+            self.whole()
+            self.stale = self.failed = False
+        finally:
+            shutil.rmtree(self.site if self.failed else before)
+            if self.failed:
+                before.rename(self.site)
+                self.stale = False  # what a build knows of all pages is lost with it
+
+    def _shown(self) -> dict[Path, set[Path]]:
+        """Return for each page that is there the files under `snippets/` that it is made from."""
         known = frozenset(programs.files())
-        shown = {path: depends.files(path.read_text("utf8"), known) for path in written}
+        written = [path for path in self._of_paths() if path.suffix == ".md" and path.is_file()]
+        return {path: depends.files(path.read_text("utf8"), known) for path in written}
+
+    def _touched(self, changed: Iterable[Path], shown: Mapping[Path, set[Path]]) -> list[Page] | None:
+        """Return the pages that a change of files can alter; None where that may be any.
+
+        Args:
+            changed: the files.
+            shown: what each page is made from now; a file that is gone is one of those that it was made from before.
+        """
+        sources = self._of_paths()
+        found: dict[Path, Page] = {}
         for path in changed:
             name = path.relative_to(self.root).as_posix()
-            if path in shown and path.is_file() and name != glossary.PAGE:
+            if path in shown and name != glossary.PAGE:
                 found[path] = sources[path]
             elif path.is_relative_to(programs.SNIPPETS):
-                found |= {page: sources[page] for page, files in shown.items() if path in files}
+                naming = [page for page in shown if path in shown[page] | self.shown.get(page, set())]
+                found |= {page: sources[page] for page in naming}
             else:
                 return None
         return list(found.values())
@@ -172,6 +233,9 @@ class Preview:
 
     def _pages(self) -> list[Page]:
         return [file.page for file in _last.files.documentation_pages() if file.page] if _last else []
+
+    def _of_paths(self) -> dict[Path, Page]:
+        return {Path(page.file.abs_src_path or ""): page for page in self._pages()}
 
     def _sources(self) -> dict[Path, int]:
         """Return when each source was last written."""

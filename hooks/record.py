@@ -18,7 +18,7 @@ from concurrent.futures import as_completed
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
-from hooks import compare, devices, labs, locks, programs, records
+from hooks import compare, devices, lab_runs, labs, locks, programs, records
 from hooks.errors import ROOT, GuideError
 from hooks.runner import Runner
 
@@ -107,13 +107,13 @@ def record(
 
 
 def record_lab(script: Path, device: str, *, check: bool = False, out: TextIO | None = None) -> Outcome:
-    """Execute a lab and write its record; with `check`, only execute it."""
+    """Execute a lab and write its record; with `check`, execute it and compare."""
     path, start = script.relative_to(ROOT).as_posix(), time.perf_counter()
     try:
         if check:
-            labs.run(script, device)
+            lab_runs.check(script, device)
         else:
-            labs.record(script, device=device, hardware=devices.hardware(device))
+            lab_runs.record(script, device=device, hardware=devices.hardware(device))
         done = Outcome(path, "unchanged" if check else "written", time.perf_counter() - start)
     except Exception as error:
         done = Outcome(path, "failed", time.perf_counter() - start, str(error).strip())

@@ -24,7 +24,7 @@ from hooks.cache import remember
 from hooks.errors import ROOT, GuideError, line_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from hooks.programs import Program
@@ -169,29 +169,26 @@ def from_text(text: str, file: Path, program: str, device: str) -> Record:
         GuideError: it is not the record of `program` on `device`.
     """
 
-    def wrong(cause: str) -> GuideError:
+    def broken(cause: str) -> GuideError:
         return GuideError(file, 0, f"the record is broken: {cause}", _cure(program, device))
 
     try:
         data = json.loads(text)
     except ValueError as error:
-        raise wrong(f"it is not JSON ({error})") from None
+        raise broken(f"it is not JSON ({error})") from None
     if not isinstance(data, dict):
-        raise wrong("it is not an object")
-    for key, (kind, check) in _SCHEMA.items():
-        if key not in data:
-            raise wrong(f"'{key}' is missing")
-        if not check(data[key]):
-            raise wrong(f"'{key}' is not {kind}")
+        raise broken("it is not an object")
+    if cause := wrong(data, _SCHEMA):
+        raise broken(cause)
     for key in data:
         if key not in _SCHEMA:
-            raise wrong(f"'{key}' is unknown")
+            raise broken(f"'{key}' is unknown")
     for key, want in (("program", program), ("device", device)):
         if data[key] != want:
-            raise wrong(f"'{key}' is '{data[key]}', it should be '{want}'")
+            raise broken(f"'{key}' is '{data[key]}', it should be '{want}'")
     why = shapes.wrong_figures(data["figures"]) or shapes.wrong_tables(data["tables"])
     if why:
-        raise wrong(why)
+        raise broken(why)
     data["output"] = {name: "\n".join(lines) for name, lines in data["output"].items()}
     return Record(**data)
 
@@ -202,6 +199,17 @@ def is_day(value: Any) -> bool:
         return isinstance(value, str) and datetime.date.fromisoformat(value).isoformat() == value
     except ValueError:
         return False
+
+
+def wrong(data: Mapping[str, Any], keys: Iterable[str]) -> str:
+    """Return what is wrong with the values of some keys of a record, as a sentence without a full stop, or `""`."""
+    for key in keys:
+        kind, check = _SCHEMA[key]
+        if key not in data:
+            return f"'{key}' is missing"
+        if not check(data[key]):
+            return f"'{key}' is not {kind}"
+    return ""
 
 
 def _text(value: Any) -> bool:

@@ -19,6 +19,7 @@ from hooks import (
     front,
     glossary,
     kept,
+    lab_pages,
     labs,
     last_verified,
     leftovers,
@@ -85,9 +86,20 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     _build.day = datetime.fromtimestamp(moment.of_sources(_root(config)), UTC).strftime("%Y-%m-%d")
     loud.forget()
     kept.forget()
+    if loud.serving():
+        preview.refuse_taken_port(config)
     snippets = config.mdx_configs["pymdownx.snippets"]
     snippets["base_path"] = [str(_root(config) / path) for path in snippets["base_path"]]
     return config
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Stop for a lab that no page can be made of; a preview goes on without it."""
+    wrong = labs.unreadable(_root(config))
+    loud.report(list(wrong.values()))
+    for file in [file for file in files if Path(file.abs_src_path or "") in wrong]:
+        files.remove(file)
+    return files
 
 
 def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:
@@ -120,7 +132,7 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
     _build.sources[page.file.dest_uri] = Path(page.file.abs_src_path or "")
     file = _file(page, config)
     if _is_lab(page):
-        lab = labs.show(html, file=file, root=_root(config))
+        lab = lab_pages.show(html, file=file, root=_root(config))
         # Its notebook is a record: what a writer edits is the script beside it.
         page.edit_url = page.edit_url and f"{page.edit_url.removesuffix('.ipynb')}.py"
         _build.labs += lab.entries
@@ -270,7 +282,7 @@ def _verified(page: Page, config: MkDocsConfig) -> dict[str, str]:
     """Return what the foot of a page says of its last run."""
     file = _file(page, config)
     if _is_lab(page):
-        lab = labs.check((_root(config) / file).with_suffix(".py"))
+        lab = labs.said((_root(config) / file).with_suffix(".py"))
         return last_verified.said([(lab["recorded"], lab["versions"])])
     return last_verified.of_page(used(file), _build.blocks.get(file, []))
 

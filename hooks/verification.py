@@ -43,7 +43,7 @@ def collect(*, blocks: list[Block], questions: list[Question], labs: list[dict[s
     Args:
         blocks: the blocks of every page.
         questions: the questions of every page.
-        labs: the blocks of the labs, as `hooks.labs.Lab.entries` holds them.
+        labs: the blocks of the labs, as `hooks.lab_pages.Lab.entries` holds them.
     """
     known = {program.path: program for program in programs.all_programs()}
     devices = {path: _devices(program) for path, program in known.items()}

@@ -25,7 +25,7 @@ from pytest_markdown_docs._runners import DefaultRunner, register_runner
 from pytest_markdown_docs.definitions import FenceTestDefinition
 from pytest_markdown_docs.plugin import MarkdownDocstringCodeModule, MarkdownInlinePythonItem, MarkdownTextFile
 
-from hooks import kept, labs, languages, origins, programs, results
+from hooks import kept, lab_runs, labs, languages, origins, programs, results
 from hooks.blocks import Block, uses_tensorflow
 from hooks.cache import remember
 from hooks.errors import GuideError
@@ -215,19 +215,28 @@ class PageFile(MarkdownTextFile):
 
 
 class LabItem(pytest.Item):
-    """A lab, executed from its first cell to its last; not again while it, what runs it and the lock stay the same."""
+    """A lab, executed from its first cell to its last and compared with its record.
+
+    Not again while the lab, its record, what runs it and the lock stay the same.
+    """
 
     def runtest(self) -> None:
         """Execute it; a record of another version of it fails first."""
         labs.check(self.path)
         if results.reads():
             where = [device_of(self.config), platform.python_version(), sys.platform, platform.machine()]
-            remember("lab-runs", [self.path.name, self.path.read_text("utf8"), *where], self._run)
+            texts = [self.path.name, self.path.read_text("utf8"), self.path.with_suffix(".ipynb").read_text("utf8")]
+            remember("lab-runs", [*texts, *where], self._run)
         else:
             self._run()
 
     def _run(self) -> None:
-        labs.run(self.path, device_of(self.config))
+        lab_runs.check(self.path, device_of(self.config))
+
+    def repr_failure(self, excinfo: Any, style: Any = None) -> Any:
+        """Return the message: it names the lab, the line and the cell."""
+        known = isinstance(excinfo.value, PluginError)
+        return str(excinfo.value) if known else super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Say where it is."""

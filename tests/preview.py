@@ -47,14 +47,19 @@ def fetched(address: str) -> str:
         return ""
 
 
-def wait(address: str, mark: str, seconds: float, *, gone: bool = False) -> float:
+def wait(
+    address: str, mark: str, seconds: float, *, gone: bool = False, process: subprocess.Popen[bytes] | None = None
+) -> float:
     """Wait until a page holds a text, or until it does not, and return the seconds that took.
 
     Raises:
         TimeoutError: it never did.
+        RuntimeError: the server ended meanwhile.
     """
     start = time.perf_counter()
     while (mark in fetched(address)) == gone:
+        if process and process.poll() is not None:
+            raise RuntimeError(f"the preview ended with {process.returncode}")
         if time.perf_counter() - start > seconds:
             raise TimeoutError(f"{address} still {'shows' if gone else 'lacks'} {mark!r} after {seconds:.0f} s")
         time.sleep(0.05)
@@ -67,11 +72,11 @@ def server(project: Path) -> Iterator[str]:
     port = free_port()
     address = f"http://127.0.0.1:{port}/"
     env = {**os.environ, "GUIDE_PREVIEW": "1", "NO_MKDOCS_2_WARNING": "1", "SITE_URL": address}
-    command = [sys.executable, "-m", "mkdocs", "serve", "-q", "--dev-addr", f"127.0.0.1:{port}"]
+    command = [sys.executable, "-m", "mkdocs", "serve", "--dev-addr", f"127.0.0.1:{port}"]
     with (project / "log").open("wb") as log:
         process = subprocess.Popen(command, cwd=project, env=env, stdout=log, stderr=log)
         try:
-            wait(address, "</html>", START)
+            wait(address, "</html>", START, process=process)
             yield address
         finally:
             process.terminate()

@@ -26,7 +26,6 @@
 # cores, so four replicas have no more to compute with than one.
 
 # %%
-import os
 import time
 
 import matplotlib.pyplot as plt
@@ -39,7 +38,7 @@ if kind == "CPU":
     cpu = tf.config.list_physical_devices("CPU")[0]
     tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 4)
 names = [device.name for device in tf.config.list_logical_devices(kind)]
-print(f"{len(names)} logical devices, kind {kind}, on {os.cpu_count()} CPU cores")
+print(f"{len(names)} logical devices, kind {kind}")
 
 # %% [markdown]
 # ## One step, timed
@@ -110,10 +109,8 @@ axes.minorticks_off()
 axes.set_ylim(bottom=0)
 axes.legend()
 plt.close(figure)
-ends = "; ".join(
-    f"{n} replica{'s' if n > 1 else ''}: from {batches[0] / seconds[n][0]:,.0f} to {batches[-1] / seconds[n][-1]:,.0f}"
-    for n in counts
-)
+rates = {n: [f"{batch / s:,.0f} rows/s" for batch, s in zip(batches, seconds[n], strict=True)] for n in counts}
+ends = "; ".join(f"{n} replica{'s' if n > 1 else ''}: from {rates[n][0]} to {rates[n][-1]}" for n in counts)
 alt = f"Rows per second against the global batch from {batches[0]} to {batches[-1]} rows, one line for each count. {ends}."
 display(figure, metadata={"image/png": {"alt": alt}})
 

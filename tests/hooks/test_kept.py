@@ -207,7 +207,7 @@ def test_ci_and_fresh_render_always(name: str, rendered: Callable[[], int], monk
     assert [rendered(), rendered()] == [2, 3]
 
 
-def test_a_lab_is_executed_again_when_it_changed_on_another_device_and_when_asked_to(
+def test_a_lab_is_executed_again_when_it_or_its_record_changed_on_another_device_and_when_asked_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cache, "FOLDER", tmp_path / ".cache")
@@ -216,6 +216,7 @@ def test_a_lab_is_executed_again_when_it_changed_on_another_device_and_when_aske
         monkeypatch.delenv(name, raising=False)
     script, ran = tmp_path / "lab.py", []
     script.write_text("# %%\n1", "utf8")
+    script.with_suffix(".ipynb").write_text("its record", "utf8")
     device = ["cpu"]
     config = SimpleNamespace(getoption=lambda name: device[0])
     item = SimpleNamespace(path=script, config=config, _run=lambda: ran.append(1))
@@ -228,6 +229,9 @@ def test_a_lab_is_executed_again_when_it_changed_on_another_device_and_when_aske
     device[0] = "gpu"
     LabItem.runtest(item)  # type: ignore[arg-type]
     assert len(ran) == 3
-    monkeypatch.setenv("FRESH", "1")
+    script.with_suffix(".ipynb").write_text("its record, edited", "utf8")
     LabItem.runtest(item)  # type: ignore[arg-type]
     assert len(ran) == 4
+    monkeypatch.setenv("FRESH", "1")
+    LabItem.runtest(item)  # type: ignore[arg-type]
+    assert len(ran) == 5

@@ -1,22 +1,19 @@
-"""Labs run from their scripts, and the site shows the record of the present script in its own markup."""
+"""The site shows the record of a lab's present script in its own markup; what is no such record is an error."""
 
 from __future__ import annotations
 
-import errno
 import json
-import os
-from pathlib import Path
-from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 import nbformat
 import pytest
 from mkdocs_jupyter import convert
-from nbclient.exceptions import CellExecutionError
 
-from hooks import devices, labs
-from hooks import record as commands
+from hooks import lab_pages, lab_runs, labs, loud
 from hooks.errors import ROOT, GuideError
-from tests.plugin_blocks import LabItem
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SCRIPT = """\
 # %% [markdown]
@@ -45,14 +42,14 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Path:
     script = root / labs.FOLDER / "one.py"
     script.parent.mkdir(parents=True)
     script.write_text(SCRIPT, "utf8")
-    labs.record(script, device="cpu", hardware="2 < 3 cores")
+    lab_runs.record(script, device="cpu", hardware="2 < 3 cores")
     return script
 
 
-def shown(lab: Path) -> labs.Lab:
+def shown(lab: Path) -> lab_pages.Lab:
     record = lab.with_suffix(".ipynb")
     html = convert.nb2html(str(record), execute=False, allow_errors=False)
-    return labs.show(html, file=f"{labs.FOLDER}/{record.name}", root=lab.parents[2])
+    return lab_pages.show(html, file=f"{labs.FOLDER}/{record.name}", root=lab.parents[2])
 
 
 def test_the_record_says_where_and_when(lab: Path) -> None:
@@ -118,17 +115,80 @@ def test_other_versions_are_an_error(lab: Path, tmp_path: Path) -> None:
 
 
 def test_no_record_no_script_or_another_notebook_is_an_error(lab: Path, tmp_path: Path) -> None:
-    script = copy(lab, tmp_path)
+    folder = tmp_path / labs.FOLDER
+    folder.mkdir(parents=True)
+    script = copy(lab, folder)
     record = script.with_suffix(".ipynb")
+    assert labs.unreadable(tmp_path) == {}
     record.write_text(nbformat.writes(nbformat.v4.new_notebook()))
-    with pytest.raises(GuideError, match="was not written by `make record`"):
+    why = r"one\.ipynb: this notebook was not written by `make record`: 'sha256' is missing"
+    with pytest.raises(GuideError, match=why):
         labs.check(script)
+    assert labs.unreadable(tmp_path).keys() == {record}
     record.unlink()
-    with pytest.raises(GuideError, match="has no record"):
+    with pytest.raises(
+        GuideError, match=r"one\.py: this lab has no record\. Cure: run `make record ARGS=docs/labs/one\.py`"
+    ):
         labs.check(script)
+    assert labs.unreadable(tmp_path).keys() == {record}
     script.unlink()
     with pytest.raises(GuideError, match="has no script"):
         labs.check(script)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ('  "id": "cell-1",\n', '  "id": "cell-1"\n', r"ipynb:\d+: this is no notebook: it is not JSON"),
+        (
+            '"cell_type": "code"',
+            '"cell_type": "cod"',
+            r"ipynb:\d+: this is no notebook: in cell 2 something does not fit",
+        ),
+        ('"outputs": [', '"output": [', r"in cell 2 .*'output' was unexpected"),
+        ('"nbformat": 4', '"nbformat": 3', "it does not say that it has nbformat 4"),
+        ('"cells": [', '"cels": [', "ipynb: this is no notebook: 'cells' is missing"),
+        ('"recorded": "', '"recorded": "on ', "'recorded' is not a date"),
+        ('"keras": "', '"karas": "', "the version of keras is missing"),
+        ('a < b & c\\")', 'a < b\\")', r"ipynb:\d+: cell 2 is not that of one\.py"),
+    ],
+)
+def test_a_notebook_edited_by_hand_is_an_error(lab: Path, tmp_path: Path, old: str, new: str, why: str) -> None:
+    script = copy(lab, tmp_path)
+    record = script.with_suffix(".ipynb")
+    text = record.read_text("utf8")
+    assert old in text
+    record.write_text(text.replace(old, new, 1))
+    with pytest.raises(GuideError, match=f"{why}.*`make record ARGS={labs.FOLDER}/one.py`"):
+        labs.check(script)
+
+
+def test_a_file_that_is_no_notebook_at_all_is_an_error(lab: Path, tmp_path: Path) -> None:
+    script = copy(lab, tmp_path)
+    for content in (b"[]", b"", b"\xff", b'{"nbformat": 4, "nbformat_minor": 5, "cells": 1, "metadata": {}}'):
+        script.with_suffix(".ipynb").write_bytes(content)
+        with pytest.raises(GuideError, match=r"this (is no notebook|notebook cannot be read)"):
+            labs.check(script)
+    script.write_bytes(b"\xff")
+    with pytest.raises(GuideError, match="this lab cannot be read"):
+        labs.read(script)
+
+
+def test_a_preview_shows_a_stale_lab_and_says_so(
+    lab: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = tmp_path / labs.FOLDER
+    folder.mkdir(parents=True)
+    script = copy(lab, folder)
+    html = convert.nb2html(str(script.with_suffix(".ipynb")), execute=False, allow_errors=False)
+    script.write_text(SCRIPT + "# more\n", "utf8")
+    monkeypatch.setattr(loud._collector, "serving", True)
+    made = lab_pages.show(html, file=f"{labs.FOLDER}/one.ipynb", root=tmp_path)
+    assert "guide-stale" in made.html
+    assert "changed after it was recorded. Run `make record ARGS=docs/labs/one.py`." in made.html
+    said = [record.getMessage() for record in caplog.records if record.name == "mkdocs"]
+    assert ["changed after it was recorded" in message for message in said] == [True]
+    assert "guide-stale" not in shown(lab).html
 
 
 def test_an_image_without_alt_text_is_an_error(lab: Path) -> None:
@@ -138,66 +198,9 @@ def test_an_image_without_alt_text_is_an_error(lab: Path) -> None:
     try:
         record.write_text(text.replace('"alt": "A dot"', '"alt": ""'))
         with pytest.raises(GuideError, match="image without alt text"):
-            labs.show(html, file=f"{labs.FOLDER}/{record.name}", root=lab.parents[2])
+            lab_pages.show(html, file=f"{labs.FOLDER}/{record.name}", root=lab.parents[2])
     finally:
         record.write_text(text)
-
-
-def test_a_failing_cell_fails(tmp_path: Path) -> None:
-    script = tmp_path / "bad.py"
-    script.write_text("# %%\nprint(1 / 0)\n", "utf8")
-    with pytest.raises(CellExecutionError, match="ZeroDivisionError"):
-        labs.run(script)
-
-
-def test_a_lab_runs_on_its_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(devices.TABLE, "gpu", devices.Device("gpu", "GPU", env={"WHERE": "fake"}))
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3")
-    script = tmp_path / "where.py"
-    script.write_text("# %%\nimport os\nprint(os.environ.get('WHERE'), os.environ['CUDA_VISIBLE_DEVICES'])\n", "utf8")
-    config = SimpleNamespace(getoption=lambda name: "gpu")
-    monkeypatch.setattr(labs, "PACKAGES", ())
-    for device, said in (("cpu", "None -1"), ("gpu", "fake 3")):
-        record = labs.record(script, device=device, hardware="any")
-        assert nbformat.read(record, as_version=4).cells[0].outputs[0].text.strip() == said
-    asked = []
-    monkeypatch.setattr(labs, "run", lambda script, device: asked.append(device))
-    LabItem._run(SimpleNamespace(path=script, config=config))  # type: ignore[arg-type]
-    monkeypatch.setattr(commands, "ROOT", tmp_path)
-    commands.record_lab(script, "tpu", check=True)
-    assert asked == ["gpu", "tpu"]
-
-
-def test_a_lab_that_changes_while_it_runs_has_no_record(tmp_path: Path) -> None:
-    script = tmp_path / "changes.py"
-    script.write_text("# %%\nopen('changes.py', 'a').write('# more')\n", "utf8")
-    with pytest.raises(GuideError, match="this lab changed while it ran"):
-        labs.record(script, device="cpu", hardware="any")
-    assert not script.with_suffix(".ipynb").exists()
-
-
-def test_a_record_that_cannot_be_written_stays_as_it_was(lab: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    record = lab.with_suffix(".ipynb")
-    old = record.read_text("utf8")
-    monkeypatch.setattr(labs, "run", lambda script, device: nbformat.v4.new_notebook())
-
-    def full(self: Path, *_: object, **__: object) -> None:
-        with self.open("w") as file:
-            file.write("{")
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(Path, "write_text", full)
-    with pytest.raises(OSError, match="No space left"):
-        labs.record(lab, device="cpu", hardware="any")
-    assert record.read_text("utf8") == old
-    assert sorted(file.name for file in lab.parent.iterdir()) == [record.name, lab.name]
-
-
-def test_what_a_lab_leaves_in_the_folder_for_temporary_files_goes(tmp_path: Path) -> None:
-    script = tmp_path / "leaves.py"
-    script.write_text("# %%\nimport tempfile\nprint(tempfile.mkdtemp())\n", "utf8")
-    (cell,) = labs.run(script).cells
-    assert not Path(cell.outputs[0].text.strip()).exists()
 
 
 def test_every_lab_has_a_record_of_its_present_script() -> None:

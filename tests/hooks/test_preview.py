@@ -1,21 +1,24 @@
-"""What a preview looks at: the sources, and nothing that an editor keeps beside them."""
+"""What a preview looks at, and what it does with what it cannot show."""
 
 from __future__ import annotations
 
 import os
+import socket
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from mkdocs.exceptions import Abort, PluginError
 
-from hooks.preview import Preview
+from hooks import programs
+from hooks.preview import Preview, refuse_taken_port
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
 def preview(root: Path) -> Preview:
-    server = SimpleNamespace(builder=lambda: None)
+    server = SimpleNamespace(builder=lambda: None, root=str(root / "site"))
     return Preview(root, [root / "docs", root / "mkdocs.yml"], server)  # type: ignore[arg-type]
 
 
@@ -24,7 +27,18 @@ def root(tmp_path: Path) -> Path:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "page.md").write_text("# Page")
     (tmp_path / "mkdocs.yml").write_text("")
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "index.html").write_text("as it was")
     return tmp_path
+
+
+@pytest.fixture
+def page(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a page that a build has rendered."""
+    path = root / "docs" / "page.md"
+    rendered = SimpleNamespace(file=SimpleNamespace(abs_src_path=str(path)))
+    monkeypatch.setattr(Preview, "_pages", lambda self: [rendered])
+    return path
 
 
 def test_what_an_editor_keeps_beside_a_page_is_no_source(root: Path) -> None:
@@ -40,12 +54,92 @@ def test_a_file_that_goes_while_the_sources_are_looked_at_is_none(root: Path, mo
     assert set(preview(root).seen) == {root / "docs" / "page.md", root / "mkdocs.yml"}
 
 
-def test_a_page_that_goes_lets_the_whole_site_be_built(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    gone = root / "docs" / "page.md"
+def test_a_page_that_goes_lets_the_whole_site_be_built(root: Path, page: Path) -> None:
     looking, built = preview(root), []
-    looking.whole = lambda: built.append(gone.exists())
-    page = SimpleNamespace(file=SimpleNamespace(abs_src_path=str(gone)))
-    monkeypatch.setattr(looking, "_pages", lambda: [page])
-    gone.unlink()
+    looking.whole = lambda: built.append(page.exists())
+    page.unlink()
     looking.rebuild()
     assert built == [False]
+
+
+@pytest.mark.parametrize("gone", ["demo/plain.py", "demo/beside.py"])
+def test_a_program_that_goes_or_a_file_that_it_needs_touches_the_pages_that_named_it(
+    root: Path, page: Path, monkeypatch: pytest.MonkeyPatch, gone: str
+) -> None:
+    folder = root / "snippets" / "demo"
+    folder.mkdir(parents=True)
+    for name, guide in (("plain.py", '# [tool.guide]\n# files = ["beside.py"]\n'), ("beside.py", "")):
+        head = f'# /// script\n# requires-python = ">=3.11"\n# dependencies = []\n{guide}# ///\n"""Show it."""\n'
+        (folder / name).write_text(f"{head}claims = {{}}\n")
+    monkeypatch.setattr(programs, "SNIPPETS", root / "snippets")
+    page.write_text("# Page\n\n/// program | demo/plain.py\n///\n")
+    server = SimpleNamespace(builder=lambda: None, root=str(root / "site"))
+    looking = Preview(root, [root / "docs", root / "snippets"], server)  # type: ignore[arg-type]
+    rendered: list[str] = []
+
+    def render(touched: list[Any]) -> bool:
+        rendered.extend(one.file.abs_src_path for one in touched)
+        raise PluginError(f"there is no {gone}")
+
+    monkeypatch.setattr(looking, "_render", render)
+    (root / "snippets" / gone).unlink()
+    looking.rebuild()
+    looking.rebuild()
+    assert rendered == [str(page)] * 2, "it is tried again until it is mended"
+
+
+def test_a_module_that_changes_is_named_once_for_each_edit(
+    root: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    module = root / "hooks" / "quiz.py"
+    module.parent.mkdir()
+    module.write_text("")
+    server = SimpleNamespace(builder=lambda: pytest.fail("a build would not see it"), root=str(root / "site"))
+    looking = Preview(root, [module.parent], server)  # type: ignore[arg-type]
+    monkeypatch.setattr(looking, "_render", lambda touched: not touched)
+    for edits in (1, 2):
+        os.utime(module, ns=(edits, edits))
+        looking.rebuild()
+        looking.rebuild()
+        said = [record.getMessage() for record in caplog.records]
+        assert len(said) == edits
+        assert said[-1].startswith("hooks/quiz.py: this module has changed")
+        assert "run `make serve` again" in said[-1]
+
+
+def test_a_build_that_fails_leaves_the_pages_and_the_next_build_is_whole(
+    root: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    looking, mistakes = preview(root), [PluginError("a mistake"), Abort("a build said why")]
+    index, config = root / "site" / "index.html", root / "mkdocs.yml"
+
+    def build() -> None:
+        assert not index.exists()
+        (root / "site" / "half").mkdir()
+        if mistakes:
+            raise mistakes.pop()
+        index.write_text("new")
+
+    looking.whole = build
+    os.utime(config, ns=(1, 1))
+    for _ in range(2):
+        looking.rebuild()
+        assert index.read_text() == "as it was"
+        assert sorted(path.name for path in root.iterdir()) == ["docs", "mkdocs.yml", "site"]
+    assert [record.getMessage() for record in caplog.records] == ["a mistake"], "what was logged is not said again"
+    os.utime(config, ns=(2, 2))
+    looking.seen = looking._sources()  # the change is taken back
+    looking.rebuild()
+    assert index.read_text() == "new"
+    assert sorted(path.name for path in root.iterdir()) == ["docs", "mkdocs.yml", "site"]
+
+
+def test_a_taken_port_is_named_before_the_first_build() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        config = SimpleNamespace(dev_addr=("127.0.0.1", port))
+        with pytest.raises(PluginError, match=rf"port {port} of 127\.0\.0\.1 .*`make serve PORT={port + 1}`"):
+            refuse_taken_port(config)  # type: ignore[arg-type]
+    refuse_taken_port(config)  # type: ignore[arg-type]
+    with pytest.raises(PluginError, match="`make serve PORT=8000`"):
+        refuse_taken_port(SimpleNamespace(dev_addr=("127.0.0.1", 99999)))  # type: ignore[arg-type]

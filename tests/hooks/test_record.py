@@ -173,13 +173,13 @@ def test_a_lab_is_recorded_where_it_is_named_or_outdated(
 ) -> None:
     script, done = ROOT / "docs" / "labs" / "made-up.py", []
     monkeypatch.setattr(record.labs, "scripts", lambda: [script])
-    monkeypatch.setattr(record.labs, "record", lambda one, device, hardware: done.append((one, device, hardware)))
+    monkeypatch.setattr(record.lab_runs, "record", lambda one, device, hardware: done.append((one, device, hardware)))
     assert record.main(["labs/made-up"]) == 0
     assert words(capsys) == {"docs/labs/made-up.py": "written"}
     assert done == [(script, "cpu", record.devices.hardware("cpu"))]
     assert record.chosen_labs([], "cpu") == [script], "it has no record"
     assert record.chosen_labs([], "gpu") == []
-    monkeypatch.setattr(record.labs, "record", lambda one, device, hardware: 1 / 0)
+    monkeypatch.setattr(record.lab_runs, "record", lambda one, device, hardware: 1 / 0)
     assert record.main(["labs/made-up"]) == 1
     assert "division by zero" in capsys.readouterr().out
 

@@ -324,6 +324,10 @@ MUTATIONS = [
     Mutation("a lab that changed", LAB, "1 + 1", "1 + 2", "tiny.py: this lab changed after it was recorded"),
     Mutation("a lab without a script", LAB, None, None, "this notebook has no script"),
     Mutation("a lab edited by hand", LAB_RECORD, '"guide": {', '"gilde": {', "was not written by `make record`"),
+    Mutation("a lab without a record", LAB_RECORD, None, None, "docs/labs/tiny.py: this lab has no record"),
+    Mutation("a lab that is not JSON", LAB_RECORD, '"cells": [', '"cells": [,', "tiny.ipynb:2: this is no notebook"),
+    Mutation("a lab that is no notebook", LAB_RECORD, '"outputs": [', '"output": [', "this is no notebook: in cell 2"),
+    Mutation("a cell that its lab lacks", LAB_RECORD, "It adds.", "It counts.", "cell 1 is not that of tiny.py"),
     # What only running tells.
     Mutation(
         "broken code in a note", PAGE, "    print(a)\n", "    print(aa)\n", "plain.md:24: this block failed", "tests"

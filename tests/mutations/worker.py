@@ -134,11 +134,11 @@ def _prepare(copy: Path, real: Path) -> str:
     import small  # type: ignore[import-not-found]
 
     small.write(copy, real=real)
-    from hooks import labs, programs, record
+    from hooks import lab_runs, programs, record
 
     _without_tensorflow()
     _, said = _caught(lambda: len(record.record(programs.all_programs(), "cpu")) - 1)
-    labs.record(copy / small.LAB, device="cpu", hardware="a machine")
+    lab_runs.record(copy / small.LAB, device="cpu", hardware="a machine")
     return said
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 MARKDOWN = f"docs/{PAGE}.md"
 PROGRAM = f"snippets/{PAGE}.py"
+LAB = "docs/labs/mirrored-scaling.py"
 
 
 class Site:
@@ -53,6 +54,14 @@ class Site:
         """Make a file what it was."""
         (self.project / file).write_text(text, "utf8")
 
+    def says(self, text: str) -> None:
+        """Wait until the log holds a text; a mistake is a line, never a traceback."""
+        log, end = self.project / "log", time.monotonic() + EDIT
+        while text not in log.read_text("utf8"):
+            assert time.monotonic() < end, f"the log lacks {text!r}"
+            time.sleep(0.1)
+        assert "Traceback" not in log.read_text("utf8")
+
     def shows(self, page: str, mark: str, *, gone: bool = False) -> None:
         """Wait until a page shows a text, or no longer does."""
         wait(f"{self.address}{page}", mark, EDIT, gone=gone)
@@ -64,6 +73,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     project, temporary = place / "project", place / "tmp"
     temporary.mkdir()
     copy_project(project)
+    with (project / LAB).open("a", encoding="utf8") as lab:
+        lab.write("# more\n")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TMPDIR", str(temporary))
         with server(project) as address:
@@ -111,18 +122,43 @@ def test_a_mistake_leaves_the_page_and_the_next_edit_mends_it(site: Site) -> Non
     before = site.read()
     source = site.edit(MARKDOWN, f'--8<-- "{PAGE}.py', '--8<-- "strategies/mirored.py')
     site.edit(MARKDOWN, "\n## ", "\n\nSeen four.\n\n## ")
-    end = time.monotonic() + EDIT
-    while "did you mean strategies/mirrored.py" not in (site.project / "log").read_text("utf8"):
-        assert time.monotonic() < end
-        time.sleep(0.1)
+    site.says("did you mean strategies/mirrored.py")
     assert site.read() == before
-    assert "Traceback" not in (site.project / "log").read_text("utf8")
     site.shows(f"{PAGE}/", "Seen four.", gone=True)  # the page as it was is served meanwhile
     site.restore(MARKDOWN, source.replace("\n## ", "\n\nSeen five.\n\n## ", 1))
     site.shows(f"{PAGE}/", "Seen five.")
     site.restore(MARKDOWN, source)
     site.shows(f"{PAGE}/", "Seen five.", gone=True)
     assert site.read() == before
+
+
+def test_a_lab_whose_record_is_stale_is_shown_with_a_warning(site: Site) -> None:
+    assert "No current record" in fetched(f"{site.address}labs/mirrored-scaling/")
+    site.says(f"{LAB}: this lab changed after it was recorded. Cure: run `make record ARGS={LAB}`.")
+
+
+def test_a_program_that_goes_is_named(site: Site) -> None:
+    before = site.read()
+    source = (site.project / PROGRAM).read_text("utf8")
+    (site.project / PROGRAM).unlink()
+    site.says(f"there is no file {PROGRAM}")
+    assert site.read() == before
+    site.restore(PROGRAM, source.replace("[start:setup]\n", "[start:setup]\nseen_seven = 7\n", 1))
+    site.shows(f"{PAGE}/", "seen_seven")
+    site.restore(PROGRAM, source)
+    site.shows(f"{PAGE}/", "seen_seven", gone=True)
+
+
+def test_a_mistake_in_what_builds_the_whole_site_leaves_the_pages(site: Site) -> None:
+    before = site.read()
+    source = site.edit("docs/glossary.md", "\n### Replica\n", '\n```python\n--8<-- "no/such.py"\n```\n\n### Replica\n')
+    site.says("there is no file snippets/no/such.py")
+    assert "</html>" in fetched(f"{site.address}{PAGE}/"), "the server answers"
+    assert site.read() == before
+    site.restore("docs/glossary.md", source.replace("\n### Replica\n\n", "\n### Replica\n\nSeen eight. ", 1))
+    site.shows("glossary/", "Seen eight.")
+    site.restore("docs/glossary.md", source)
+    site.shows("glossary/", "Seen eight.", gone=True)
 
 
 def test_what_stands_on_every_page_builds_them_all(site: Site) -> None:

@@ -1,0 +1,167 @@
+"""The page of a lab: its record in the site's own markup.
+
+mkdocs-jupyter turns the notebook into HTML with 574 kB of style and script in it; `show` keeps the
+content.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from bs4 import BeautifulSoup, Tag
+
+from hooks import loud
+from hooks.cache import remember
+from hooks.errors import ROOT, GuideError
+from hooks.labs import notebook_of, said, stale
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+IMAGE = re.compile(r"data:image/(?P<kind>png|jpeg|svg\+xml);base64,(?P<data>[A-Za-z0-9+/=\s]+)")
+
+
+@dataclass
+class Lab:
+    """A lab as the site shows it: its HTML, its blocks for `verification.json`, and files beside the page."""
+
+    html: str
+    entries: list[dict[str, Any]] = field(default_factory=list)
+    files: dict[str, str | bytes] = field(default_factory=dict)
+
+
+def show(html: str, *, file: str, root: Path = ROOT) -> Lab:
+    """Return a lab as the site shows it.
+
+    Args:
+        html: what mkdocs-jupyter made of the notebook.
+        file: the notebook's path in the project.
+        root: the project.
+
+    Raises:
+        GuideError: the record is missing or stale, or the lab shows an image without alt text. A preview shows a stale
+            one, says so on the page, and logs why.
+    """
+    path = root / file
+    script = path.with_suffix(".py")
+    about, wrong, record = said(script), stale(script), path.read_text("utf8")
+    if wrong:
+        loud.report([wrong])
+    drawn, figures = remember("labs", [html, file, record], lambda: _show(html, file, script))
+    what = (about["recorded"], about["device"].upper(), f"TensorFlow {about['versions']['tensorflow']}")
+    stamp = _escape("Recorded " + " · ".join([*what, about["hardware"]]))
+    return Lab(
+        drawn.replace("</h1>", f'</h1>\n<p class="guide-stamp">{stamp}</p>{_warning(wrong) if wrong else ""}', 1),
+        _entries(script, file, about),
+        {path.name: record, **{name: base64.b64decode(data) for name, data in figures.items()}},
+    )
+
+
+def _show(html: str, file: str, script: Path) -> tuple[str, dict[str, str]]:
+    """Return the content of a lab in the site's markup, and its figures in base64 by the names of their files."""
+    figures: dict[str, str] = {}
+    alts = _alts(script)
+    soup = BeautifulSoup(html, "html.parser")
+    body = soup.select_one(".jp-Notebook")
+    if body is None:
+        raise GuideError(file, 0, "mkdocs-jupyter made no notebook of this file", "record the lab again")
+    out = []
+    for cell in body.select(".jp-Cell[id]"):
+        if source := cell.select_one(".highlight-ipynb pre"):
+            code = "".join(str(part) for part in source.contents)
+            out.append(
+                f'<div class="language-python highlight lab-code"><pre><code>{code.strip()}\n</code></pre></div>'
+            )
+            out += [_output(part, figures, file, alts) for part in cell.select(".jp-OutputArea-output")]
+        elif text := cell.select_one(".jp-RenderedHTMLCommon"):
+            out.append(_prose(text))
+    return "\n".join(out), figures
+
+
+def _output(part: Tag, figures: dict[str, str], file: str, alts: Iterator[str]) -> str:
+    image = part.select_one("img")
+    if image is not None:
+        alt = next(alts, "")
+        if not alt:
+            raise GuideError(
+                file,
+                0,
+                "the lab shows an image without alt text",
+                'write display(figure, metadata={"image/png": {"alt": ...}})',
+            )
+        found = IMAGE.fullmatch(str(image["src"]))
+        if not found:
+            raise GuideError(file, 0, "the lab shows an image that is not in its record", "draw it in the lab")
+        name = f"figure-{len(figures) + 1}.{found['kind'].partition('+')[0].replace('jpeg', 'jpg')}"
+        data = base64.b64decode(found["data"])
+        figures[name] = found["data"]
+        size = f' width="{width}" height="{height}"' if (width := _size(data)[0]) and (height := _size(data)[1]) else ""
+        tag = BeautifulSoup("", "html.parser").new_tag("img", attrs={"src": name, "alt": alt})
+        return f'<p class="lab-figure">{str(tag).removesuffix("/>")}{size} loading="lazy"/></p>'
+    text = part.select_one("pre")
+    if text is None:
+        raise GuideError(file, 0, "the lab shows an output that is neither text nor an image", "print it instead")
+    shown = _escape(text.get_text().strip())
+    return f'<div class="guide-output highlight lab-output"><pre><code>{shown}\n</code></pre></div>'
+
+
+def _alts(script: Path) -> Iterator[str]:
+    """Yield the alt text of each image of the record; mkdocs-jupyter does not hand it on."""
+    for cell in notebook_of(script).cells:
+        for output in cell.get("outputs", []):
+            for kind in output.get("data", {}):
+                if kind.startswith("image/"):
+                    yield str(output.metadata.get(kind, {}).get("alt", "")).strip()
+
+
+def _prose(text: Tag) -> str:
+    for link in text.select("a.anchor-link"):
+        link["class"], link["title"] = "headerlink", "Link to this section"
+    for link in text.select("a[href]"):
+        if not urlsplit(str(link["href"])).scheme and not str(link["href"]).startswith("#"):
+            # The page is one folder deeper than its source: labs/name/ for labs/name.ipynb.
+            link["href"] = "../" + re.sub(r"(?:index)?\.(?:md|ipynb)(#|$)", r"/\1", str(link["href"])).replace(
+                "//", "/"
+            )
+    return "".join(str(part) for part in text.contents).strip()
+
+
+def _entries(script: Path, file: str, about: dict[str, Any]) -> list[dict[str, Any]]:
+    devices = {about["device"]: {"status": "verified", "seconds": about["seconds"], "recorded": about["recorded"]}}
+    cells = enumerate(notebook_of(script).cells, 1)
+    return [
+        {
+            "page": file,
+            "line": number,
+            "language": "python",
+            "sha256": hashlib.sha256(cell.source.encode()).hexdigest(),
+            "check": "lab",
+            "devices": devices,
+        }
+        for number, cell in cells
+        if cell.cell_type == "code"
+    ]
+
+
+def _warning(wrong: GuideError) -> str:
+    """Say on the page of a preview that its record is out of date."""
+    text = f"{wrong.cause}. {wrong.cure[:1].upper()}{wrong.cure[1:]}."
+    title = '<p class="admonition-title">No current record</p>'
+    return f'\n<div class="admonition warning guide-stale">{title}<p>{_escape(text)}</p></div>'
+
+
+def _size(png: bytes) -> tuple[int, int]:
+    """Return width and height of a PNG, from its header; zeros for another format."""
+    if not png.startswith(b"\x89PNG\r\n\x1a\n"):
+        return 0, 0
+    return int.from_bytes(png[16:20]), int.from_bytes(png[20:24])
+
+
+def _escape(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -75,9 +75,18 @@ def _is_far(connection: socket.socket, address: Any) -> bool:
     """Tell whether a connection leaves this machine; a datagram is none, as it asks only for the machine's address."""
     if connection.family not in (socket.AF_INET, socket.AF_INET6) or connection.type != socket.SOCK_STREAM:
         return False
-    host = str(address[0])
     try:
-        at = ipaddress.ip_address(host)
+        at = ipaddress.ip_address(str(address[0]))
     except ValueError:
-        return host not in ("", "localhost", socket.gethostname())
-    return not (at.is_loopback or at.is_unspecified)
+        return address[0] not in ("", "localhost", socket.gethostname())
+    return not (at.is_loopback or at.is_unspecified or _is_own(connection.family, str(at)))
+
+
+def _is_own(family: int, address: str) -> bool:
+    """Tell whether an address is this machine's: a socket can be bound to no other."""
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.bind((address, 0))
+        except OSError:
+            return False
+    return True

@@ -19,7 +19,7 @@ from mkdocs.commands.build import get_context
 from mkdocs.exceptions import PluginError
 from mkdocs.utils import write_file
 
-from hooks import depends, glossary, kept, loud, pages, programs
+from hooks import depends, errors, glossary, kept, loud, pages, programs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -140,7 +140,7 @@ class Preview:
         found: dict[Path, Page] = {}
         written = [path for path in sources if path.suffix == ".md" and path.is_file()]
         known = frozenset(programs.files())
-        shown = {path: depends.files(path.read_text("utf8"), known) for path in written}
+        shown = {path: depends.files(errors.read(path), known) for path in written}
         for path in changed:
             name = path.relative_to(self.root).as_posix()
             if path in shown and path.is_file() and name != glossary.PAGE:

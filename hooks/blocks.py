@@ -27,7 +27,7 @@ class Block:
         origin: `path` or `path:section` under `snippets/` that it shows; empty for a block written in the page.
         run: `no` when it cannot run where the checks run.
         why: the reason given to the reader.
-        attributes: the rest of what its header says (`data-schema`, `data-message`).
+        attributes: the rest of what its header says (`data-message`).
     """
 
     page: str

@@ -82,6 +82,8 @@ def show(value: Any, spec: str) -> str:
     if not spec:
         return f"{value:.4g}" if isinstance(value, float) and 1e-4 <= abs(value) < 1e4 else str(value)
     try:
+        if re.search(r"\d{3}", spec):
+            raise ValueError("a hundred characters or more")  # Python would try to make as many as it says
         return format(value, spec)
     except (TypeError, ValueError):
         cure = "write a format of Python that fits it, such as `.1f`"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 TITLE = re.compile(r"<h1[ >]")
 WRITTEN = re.compile(r"[ >\t]*(?:#[ ]|=+[ ]*$|<h1[ >])")
+START = re.compile(r"---[ \t]*\n")
 END = re.compile(r"(?m)^(?:---|\.\.\.)[ \t]*$")
 CURE = "write one line with a single # before it"
 HIDDEN = ("footer", "navigation", "path", "toc")
@@ -25,7 +27,7 @@ def _text(value: Any) -> bool:
 
 
 def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf
 
 
 def _parts(value: Any) -> bool:
@@ -87,9 +89,10 @@ def _last_of(titles: int, source: str, file: str) -> int:
 
 def _read(source: str, file: str) -> tuple[str, dict[str, Any]]:
     """Return the front matter with the line above it, so that lines can be counted, and what it says."""
-    if not source.startswith("---\n"):
+    start = START.match(source)
+    if not start:
         return "", {}
-    end = END.search(source, 4)
+    end = END.search(source, start.end())
     if not end:
         raise GuideError(file, 1, "the front matter never ends", "write a line of --- below it")
     text = source[: end.start()]

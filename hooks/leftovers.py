@@ -17,6 +17,7 @@ IN_PROSE = {
     "a key of a question that was not read": re.compile(r"\{\s*(?:claim|source)\s*:"),
     "attributes that were not read": re.compile(r"\{:?\s*(?:[#.][\w-]+|data-[\w-]+=|id=)[^}]*\}"),
     "an admonition or tab that was not read": re.compile(r"(?m)^(?:!!!|\?\?\?\+?|===)\s+[\"\w]"),
+    "a table that was not read": re.compile(r"(?m)^\|.*\|[ \t]*$"),
     "a footnote without its text": re.compile(r"\[\^[^\]]+\]"),
     "a link to a reference that is not defined": re.compile(r"(?<![\w\]])\[[^\[\]\n]+\]\[[^\[\]\n]*\]"),
 }

@@ -61,6 +61,9 @@ def wrong_nav(nav: Navigation, files: Files, docs: str) -> list[GuideError]:
     for url in (item.url for item in _entries(nav.items) if isinstance(item, Link) and not urlsplit(item.url).scheme):
         cause = f"nav names {url}, and there is no page {docs}/{url.lstrip('/')}"
         wrong.append(settings.error(url, cause, f"write it, or correct the name ({near(url, known)})"))
+    for path in sorted({path for path in found if path not in known}):
+        cause = f"nav names {path}, which is no page of the site"
+        wrong.append(GuideError(settings.FILE, settings.line(path, -1), cause, "name a page, and do not exclude it"))
     for empty in (item.title for item in _entries(nav.items) if isinstance(item, Section) and not item.children):
         wrong.append(settings.error(empty, f"the section {empty!r} of nav has no pages", "add one, or remove it"))
     for path in sorted({path for path in found if found.count(path) > 1}):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SCRIPT = "assets/moved.js"
-ADDRESS = re.compile(r"(?:[\w.-]+/)*(?:#[\w.-]+)?")
+ADDRESS = re.compile(r"(?:(?!\.)[\w.-]+/)*(?:#[\w.-]+)?")
 
 
 def check(redirects: Any, pages: set[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from hooks import errors, yaml_lines
@@ -13,7 +14,8 @@ if TYPE_CHECKING:
 
 FILE = "mkdocs.yml"
 EXTRA = ("generator", "redirects", "repository", "scope", "sources")
-REPOSITORY = ("name", "branch", "pages_branch")
+BRANCH = re.compile(r"[\w./-]+")
+REPOSITORY = {"name": re.compile(r"[\w.-]+/[\w.-]+"), "branch": BRANCH, "pages_branch": BRANCH}
 
 
 def line(value: object, at: int = 0) -> int:
@@ -45,10 +47,9 @@ def check(config: MkDocsConfig) -> None:
         if key not in EXTRA:
             raise error(key, f"nothing reads `extra: {key}`", f"remove it, or correct it ({near(str(key), EXTRA)})")
     repository: Any = config.extra.get("repository")
-    if not isinstance(repository, dict) or not all(_text(repository.get(key)) for key in REPOSITORY):
+    if not isinstance(repository, dict) or not all(
+        isinstance(repository.get(key), str) and pattern.fullmatch(repository[key])
+        for key, pattern in REPOSITORY.items()
+    ):
         cure = "write `repository: {name: owner/name, branch: main, pages_branch: gh-pages}`"
         raise error("repository", f"`extra.repository` does not name the repository: {repository!r}", cure)
-
-
-def _text(value: Any) -> bool:
-    return isinstance(value, str) and bool(value)

@@ -144,6 +144,7 @@ def test_slashes_must_close(text: str, line: int) -> None:
         ('<p>!!! note "x</p>', 'a\n\n!!! note "x', 3),
         ("<p>Word {#anchor}</p>", "Word {#anchor}", 1),
         ("<p>A note.[^1]</p>", "A note.[^1]", 1),
+        ("<p>| a | b |\n| 1 | 2 |</p>", "a\n\n| a | b |\n| 1 | 2 |", 3),
         ("<p>See [this][nowhere].</p>", "a\n\nSee [this][nowhere].", 3),
         ("<p>a</p>\n<!-- guide:error -->\n", "a\n\n<!-- guide:error -->", 3),
         ("<!--guide:totals-->", "<!--guide:totals-->", 1),

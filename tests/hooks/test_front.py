@@ -24,6 +24,7 @@ WRONG = {
     "hide that is no list": ("[toc]", "toc", "2: `hide: toc` will not do"),
     "search that is a list": (GOOD, "---\ndescription: A.\nsearch: [A]\n---\n", "3: `search: .*` will not do"),
     "a boost that is no number": ("0.5", "high", "6: `search: boost: high` will not do"),
+    "a boost without end": ("0.5", ".inf", "6: `search: boost: inf` will not do"),
     "a boost that is a truth": ("0.5", "true", "6: `search: boost: True` will not do"),
     "an exclusion that is a text": ("exclude: true", "exclude: all", "7: `search: exclude: all` will not do"),
 }
@@ -31,6 +32,7 @@ WRONG = {
 
 def test_what_is_right_passes() -> None:
     front.check(GOOD, "docs/a.md")
+    front.check(GOOD.replace("---", "--- "), "docs/a.md")
 
 
 @pytest.mark.parametrize(("old", "new", "says"), WRONG.values(), ids=WRONG)

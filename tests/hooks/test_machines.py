@@ -95,6 +95,7 @@ def test_a_good_table(table: dict[str, str]) -> None:
         ({"old/": 3}, "no pair of addresses"),
         ({3: "a/"}, "no pair of addresses"),
         ({"old/": None}, "no pair of addresses"),
+        ({"../old/": "a/"}, "no pair of addresses"),
         ({"old page": "a/"}, "no pair of addresses"),
         ({"https://x.org/": "a/"}, "no pair of addresses"),
         ({"old/": "b/"}, "leads to b/, which is no page"),

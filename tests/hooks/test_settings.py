@@ -36,6 +36,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("extra:", "nav: []\nextra:", "3: the key 'nav' stands twice"),
         ("{name: a/b, branch: main, pages_branch: pages}", "a/b", "5: `extra.repository` does not name"),
         ("branch: main, ", "", "5: `extra.repository` does not name"),
+        ("name: a/b", "name: the guide", "5: `extra.repository` does not name"),
         ("name: a/b", "name: 3", "5: `extra.repository` does not name"),
     ],
 )
@@ -46,15 +47,18 @@ def test_what_is_wrong_is_named_with_its_line(root: Path, old: str, new: str, sa
 
 
 def test_what_nav_names_and_what_it_leaves_out(root: Path) -> None:
-    (root / settings.FILE).write_text("nav:\n  - a.md\n  - X: b/c.md\n  - Y: [a.md]\n  - Z: []\n  - https://x.org\n")
+    text = "nav:\n  - a.md\n  - X: b/c.md\n  - Y: [a.md]\n  - Z: []\n  - https://x.org\n  - dot.png\n"
+    (root / settings.FILE).write_text(text)
     page: Any = SimpleNamespace(file=SimpleNamespace(src_uri="a.md"), is_homepage=True)
+    picture: Any = SimpleNamespace(file=SimpleNamespace(src_uri="dot.png"))
     items = [page, Link("X", "b/c.md"), Section("Y", [page]), Section("Z", []), Link("W", "https://x.org/")]
     files: Any = SimpleNamespace(
         documentation_pages=lambda: [SimpleNamespace(src_uri=name) for name in ("a.md", "b/d.md")]
     )
-    said = [str(wrong) for wrong in pages.wrong_nav(Navigation(items, [page, page]), files, "docs")]
+    said = [str(wrong) for wrong in pages.wrong_nav(Navigation(items, [page, page, picture]), files, "docs")]
     assert [one.partition(". Cure")[0] for one in said] == [
         "mkdocs.yml:3: nav names b/c.md, and there is no page docs/b/c.md",
+        "mkdocs.yml:7: nav names dot.png, which is no page of the site",
         "mkdocs.yml:5: the section 'Z' of nav has no pages",
         "mkdocs.yml:4: nav names a.md twice",
         "docs/b/d.md: this page is not in nav",

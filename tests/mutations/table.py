@@ -431,7 +431,11 @@ MUTATIONS = [
         "a section of nav without pages", CONFIG, "  - How: how.md\n", "  - How: how.md\n  - A: []\n", "has no pages"
     ),
     Mutation(
-        "a page that is excluded", CONFIG, "strict: true\n", "strict: true\nexclude_docs: how.md\n", "a dead link: "
+        "a page that is excluded",
+        CONFIG,
+        "strict: true\n",
+        "strict: true\nexclude_docs: how.md\n",
+        "mkdocs.yml:15: nav names how.md, which",
     ),
     # Labs.
     Mutation("a lab that changed", LAB, "1 + 1", "1 + 2", "tiny.py: this lab changed after it was recorded"),

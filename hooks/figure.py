@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
 MOST_ROWS = 40
-FEWEST_WORDS = 3
+FEWEST_WORDS = 2
 
 
 def alt_text(text: Any) -> str:

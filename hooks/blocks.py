@@ -29,7 +29,7 @@ class Block:
         run: `no` when it cannot run where the checks run.
         why: the reason given to the reader.
         needs: the imports that it comes with, one in each line.
-        attributes: the rest of what its header says (`data-schema`, `data-message`).
+        attributes: the rest of what its header says (`data-message`).
     """
 
     page: str

@@ -26,7 +26,7 @@ MARK = re.compile(r"<!-- guide:errors(?: (?P<section>[\w-]+))? -->")
 ENTRY = re.compile(
     r'<div class="error-entry" id="(?P<id>[^"]+)">.*?</pre></div>(?P<cure>.*?)<p class="guide-stamp">', re.DOTALL
 )
-HREF = re.compile(r'\bhref="(?P<href>[^"]*)"')
+LINK = re.compile(r'\b(?P<attribute>href|src)="(?P<address>[^"]*)"')
 
 
 def fill(content: str, pages: Sequence[tuple[str, str, Used]], file: str, rendered: Mapping[str, str]) -> str:
@@ -71,7 +71,7 @@ def index(pages: Sequence[tuple[str, str, Used]], cured: Mapping[str, Mapping[st
 
 
 def cures(content: str, url: str) -> dict[str, str]:
-    """Return cause and cure of each error of a page by its id, as HTML whose links lead right from any page.
+    """Return cause and cure of each error of a page by its id, as HTML whose links and images are found from any page.
 
     Args:
         content: the HTML of the page.
@@ -79,12 +79,12 @@ def cures(content: str, url: str) -> dict[str, str]:
     """
 
     def from_root(match: re.Match[str]) -> str:
-        href = html.unescape(match["href"])
-        if urlsplit(href).scheme or href.startswith("/"):
+        address = html.unescape(match["address"])
+        if urlsplit(address).scheme or address.startswith("/"):
             return match[0]
-        return f'href="{html.escape("/__root__" + urljoin("/" + url, href))}"'
+        return f'{match["attribute"]}="{html.escape("/__root__" + urljoin("/" + url, address))}"'
 
-    return {entry["id"]: HREF.sub(from_root, entry["cure"]) for entry in ENTRY.finditer(content)}
+    return {entry["id"]: LINK.sub(from_root, entry["cure"]) for entry in ENTRY.finditer(content)}
 
 
 def _type(use: Use) -> str:

@@ -19,6 +19,19 @@ def line_of(file: str | Path, text: str) -> int:
     return source.count("\n", 0, at) + 1 if at >= 0 else 0
 
 
+def read(file: Path) -> str:
+    """Return a text of the project.
+
+    Raises:
+        GuideError: it is not UTF-8.
+    """
+    try:
+        return file.read_text("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = file.read_bytes().count(b"\n", 0, error.start) + 1
+        raise GuideError(file, line, "a character here is not UTF-8", "save the file in UTF-8") from None
+
+
 class GuideError(PluginError):
     """A mistake in a page, a program or a record. MkDocs stops the build and prints the message, also with `-q`.
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 import re
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 from xml.etree.ElementTree import Element
 
 from markdown.postprocessors import Postprocessor
@@ -23,15 +24,16 @@ from markdown.preprocessors import Preprocessor
 from markdown.treeprocessors import Treeprocessor
 from pymdownx.blocks import BlocksExtension, BlocksProcessor
 
-from hooks import needs, place, successor
+from hooks import fences, needs, place, successor
 from hooks.card import Card
 from hooks.errorblock import ErrorBlock
-from hooks.errors import ROOT
+from hooks.errors import ROOT, GuideError
 from hooks.figure import FigureBlock
 from hooks.hover import Terms
 from hooks.markup import anchor
 from hooks.output import Output
 from hooks.quiz import Quiz
+from hooks.reference import near
 from hooks.survey import Survey
 from hooks.table import Table
 from hooks.used import PAGES, Question, Use, Used, start
@@ -77,11 +79,32 @@ class Unread(Treeprocessor):
             raise place.error(start_of, f"`{start_of}` is never closed", cure)
         for text in _texts(root):
             if match := UNREAD.search(text):
-                line = match["line"].strip()
-                cause = f"`{line}` belongs to no block"
-                if line.strip("/"):
-                    cause = f"`{line}` starts no block that is known, or its options are not lines `    name: value`"
-                raise place.error(line, cause, "correct or remove the line")
+                line, (_, *below) = match["line"].strip(), text[match.start() :].split("\n")
+                raise GuideError(place.current().file, _line(line, "".join(below[:1])), *self._unread(line))
+
+    def _unread(self, line: str) -> tuple[str, str]:
+        """Return why a line with slashes was not read as the start or the end of a block, and the cure."""
+        name = line.strip("/").partition("|")[0].strip()
+        if not name:
+            fences.check_slashes(place.current().source, place.current().file)  # it knows the line
+            return f"`{line}` belongs to no block", "correct or remove the line"
+        if name.lower() not in self.manager.blocks:
+            return f"`{line}` starts no block that is known", f"correct its name ({near(name, self.manager.blocks)})"
+        cause = f"`{line}` starts no block that can be read: its title, or the options below it, are not right for it"
+        return cause, "write one title after `|`, and options that it takes as lines `    name: value`"
+
+
+class Addresses(Treeprocessor):
+    """Stops the build for a link that is empty or that no browser can read: MkDocs fails on it without a place."""
+
+    def run(self, root: Element) -> None:
+        """Look at the links that Markdown made."""
+        for element in root.iter():
+            for name in {"a": ("href",), "img": ("src",)}.get(element.tag, ()):
+                address = element.get(name)
+                if address is not None and not _readable(address):
+                    needle = f"]({address})" if f"]({address})" in place.current().source else address
+                    raise place.error(needle, f"a link that leads nowhere: {address!r}", "write an address")
 
 
 class Sentences(Preprocessor):
@@ -123,6 +146,7 @@ class GuideExtension(BlocksExtension):
         md.preprocessors.register(Sentences(md), "guide-sentences", 15)  # after fences are taken out (25)
         md.treeprocessors.register(Unread(md, block_mgr), "guide-unread", 100)
         md.treeprocessors.register(Terms(md), "guide-terms", 12)  # after inline patterns (20), before MkDocs' links (0)
+        md.treeprocessors.register(Addresses(md), "guide-addresses", 11)
         md.postprocessors.register(Cards(md), "guide-cards", 5)  # after raw HTML is back (30)
         md.postprocessors.register(needs.Lines(md), "guide-needs-lines", 6)
         md.postprocessors.register(successor.Reasons(md), "guide-reasons", 4)
@@ -134,6 +158,20 @@ class GuideExtension(BlocksExtension):
         """Start a page: Python-Markdown calls it once for each."""
         successor.enter(self.md, ROOT)
         start(self.md, place.current().file)
+
+
+def _line(text: str, below: str) -> int:
+    """Return the line of the page that has a text and this one below it, else the first that has the text."""
+    lines = [line.strip(" >\t") for line in place.current().source.split("\n")]
+    found = [n for n, line in enumerate(lines, 1) if line == text]
+    return next((n for n in found if below and lines[n : n + 1] == [below.strip()]), found[0] if found else 0)
+
+
+def _readable(address: str) -> bool:
+    try:
+        return bool(address and urlsplit(address))
+    except ValueError:
+        return False
 
 
 def _texts(root: Element) -> Iterator[str]:

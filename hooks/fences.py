@@ -10,6 +10,7 @@ from markdown.extensions.attr_list import get_attrs
 from pymdownx.superfences import RE_NESTED_FENCE_START
 
 from hooks.errors import GuideError
+from hooks.reference import near
 
 PREFIX = re.compile(r"[ >\t]*")
 OPENING = re.compile(r"(?P<fence>`{3,}|~{3,})(?P<info>.*)$")
@@ -116,6 +117,7 @@ def _language(opening: re.Match[str], file: str, line: int) -> str:
             cause = f"the header of this fence has a word that means nothing: {bare[0]!r}"
             raise GuideError(file, line, cause, 'remove it, or write it as name="value"')
         language = language or next((value for key, value in pairs if key == "."), "")
+        _check_attributes([key for key, _ in pairs], language, file, line)
     elif header["options"]:
         words = [word for word in re.sub(r'=(["\']).*?\1', "=", header["options"]).split() if not word.endswith("=")]
         if words:
@@ -124,6 +126,17 @@ def _language(opening: re.Match[str], file: str, line: int) -> str:
     if not language:
         raise GuideError(file, line, "this fence names no language", "write its language after the ticks")
     return language
+
+
+def _check_attributes(names: list[str], language: str, file: str, line: int) -> None:
+    """Raise for an attribute that nothing reads, and for a second one of a name."""
+    known = [".", "class", "id", "data-run", "data-why", *(["data-message"] if language == "textproto" else [])]
+    for name in names:
+        if name not in known:
+            cause = f"the header of this fence has an attribute that nothing reads: {name!r}"
+            raise GuideError(file, line, cause, f"remove it, or correct it ({near(name, known[1:])})")
+        if name != "." and names.count(name) > 1:
+            raise GuideError(file, line, f"the header of this fence has {name!r} twice", "remove one")
 
 
 def _end(lines: list[str], start: int, indent: int, fence: str, file: str) -> int:

@@ -14,11 +14,12 @@ if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
 MOST_ROWS = 40
+FEWEST_WORDS = 2
 
 
 def alt_text(text: Any) -> str:
     """Return the alternative text of a figure: a sentence."""
-    if not isinstance(text, str) or not text.strip():
+    if not isinstance(text, str) or len(text.split()) < FEWEST_WORDS:
         raise ValueError("it must be a sentence that says what a reader would see")
     return " ".join(text.split())
 

@@ -2,49 +2,124 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from hooks import fences, reference, yaml_lines
 from hooks.errors import GuideError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable
 
 TITLE = re.compile(r"<h1[ >]")
+WRITTEN = re.compile(r"[ >\t]*(?:#[ ]|=+[ ]*$|<h1[ >])")
+START = re.compile(r"---[ \t]*\n")
 END = re.compile(r"(?m)^(?:---|\.\.\.)[ \t]*$")
+CURE = "write one line with a single # before it"
+HIDDEN = ("footer", "navigation", "path", "toc")
 
 
-def check(meta: Mapping[str, Any], html: str, source: str, file: str) -> None:
-    """Raise unless a page has a description in its front matter and one title.
+def _text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf
+
+
+def _parts(value: Any) -> bool:
+    return isinstance(value, list) and all(part in HIDDEN for part in value)
+
+
+# Each key that something reads, whether its value will do, and how to write it. `hooks.aliases` looks at the aliases.
+KEYS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "description": (_text, "write a sentence; put it into quotes if it is read as something else"),
+    "hide": (_parts, f"write a list of {', '.join(HIDDEN)}"),
+    "search": (lambda value: isinstance(value, dict), "write `search: {aliases: [MWMS, multi worker]}`"),
+}
+SEARCH: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "aliases": (lambda _: True, ""),
+    "boost": (_number, "write a number, such as 0.3"),
+    "exclude": (lambda value: isinstance(value, bool), "write `true`, or remove it"),
+}
+
+
+def check(source: str, file: str) -> None:
+    """Raise unless a page begins with front matter that can be read, says what it must and nothing that means nothing.
 
     Args:
-        meta: the front matter.
+        source: the page as its author wrote it: MkDocs takes front matter that it cannot read for text.
+        file: the page's path, for messages.
+
+    Raises:
+        GuideError: with the line of the key.
+    """
+    text, meta = _read(source, file)
+    if "description" not in meta:
+        cure = "write `description: ...` between two lines of --- at its top"
+        raise GuideError(file, 1, "the page has no description", cure)
+    _known(meta, KEYS, "", text, file)
+    _known(meta.get("search", {}), SEARCH, "search: ", text, file)
+
+
+def check_title(html: str, source: str, file: str) -> None:
+    """Raise unless a page has one title.
+
+    Args:
         html: the page as Python-Markdown rendered it.
         source: the page as its author wrote it.
         file: the page's path, for messages.
     """
-    if not meta and (unread := _unread(source, file)):
-        raise unread
-    if not str(meta.get("description") or "").strip():
-        cure = "write `description: ...` between two lines of --- at its top"
-        raise GuideError(file, 1, "the page has no description", cure)
     titles = len(TITLE.findall(html))
     if titles != 1:
-        raise GuideError(file, 1, f"the page has {titles or 'no'} titles", "write one line with a single # before it")
+        raise GuideError(file, _last_of(titles, source, file), f"the page has {titles or 'no'} titles", CURE)
 
 
-def _unread(source: str, file: str) -> GuideError | None:
-    """Return the error for front matter that MkDocs took for text, since it could not read it; None where it could."""
-    if not source.startswith("---\n"):
-        return None
-    end = END.search(source, 4)
+def _last_of(titles: int, source: str, file: str) -> int:
+    """Return the line of the last of several titles; 1 where it is not sure which that is."""
+    lines = source.split("\n")
+    closed = {n for fence in fences.fences(source, file) for n in range(fence.line, fence.end + 1)}
+    first = fences.after_front_matter(lines) + 1
+    found = [n for n, line in enumerate(lines, 1) if n >= first and n not in closed and WRITTEN.match(line)]
+    return found[-1] if len(found) == titles > 1 else 1
+
+
+def _read(source: str, file: str) -> tuple[str, dict[str, Any]]:
+    """Return the front matter with the line above it, so that lines can be counted, and what it says."""
+    start = START.match(source)
+    if not start:
+        return "", {}
+    end = END.search(source, start.end())
     if not end:
-        return GuideError(file, 1, "the front matter never ends", "write a line of --- below it")
+        raise GuideError(file, 1, "the front matter never ends", "write a line of --- below it")
+    text = source[: end.start()]
     try:
-        yaml.safe_load(source[4 : end.start()])
+        meta = yaml.safe_load(text)
+        found = yaml_lines.twice(text)
     except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 2 if error.problem_mark else 1
-        return GuideError(file, line, f"the front matter is no YAML: {error.problem}", "put the text into quotes")
-    return None
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise GuideError(
+            file, line, f"the front matter is no YAML: {error.problem}", "put the text into quotes"
+        ) from None
+    except (yaml.YAMLError, ValueError) as error:  # a character that YAML forbids, or a day that no month has
+        raise GuideError(file, 1, f"the front matter is no YAML: {error}", "put the text into quotes") from None
+    if found:
+        raise GuideError(file, found[1], f"the front matter has the key {found[0]!r} twice", "remove one")
+    return text, meta if isinstance(meta, dict) else {}
+
+
+def _known(
+    said: dict[str, Any], keys: dict[str, tuple[Callable[[Any], bool], str]], above: str, text: str, file: str
+) -> None:
+    """Raise for a key that nothing reads, and for a value that will not do."""
+    for key, value in said.items():
+        line = next(iter(yaml_lines.lines_of(text, key)), 1)
+        if key not in keys:
+            cure = f"remove it, or correct it ({reference.near(str(key), keys)})"
+            raise GuideError(file, line, f"nothing reads `{above}{key}` in the front matter", cure)
+        right, cure = keys[key]
+        if not right(value):
+            raise GuideError(file, line, f"`{above}{key}: {value}` will not do in the front matter", cure)

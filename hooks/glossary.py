@@ -9,12 +9,13 @@ from pathlib import Path
 
 from markdown.extensions.toc import slugify
 
-from hooks.errors import ROOT, GuideError
+from hooks.errors import ROOT, GuideError, read
 
 PAGE = "docs/glossary.md"
 ENTRY = re.compile(
-    r"(?m)^###[ ]+(?P<term>.+?)[ ]*(?:\{:?[^}\n]*#(?P<id>[\w-]+)[^}\n]*\})?[ ]*\n+(?P<text>(?:(?!#).+\n?)+)"
+    r"(?m)^###[ ]+(?P<term>.+?)[ ]*(?:\{:?[^}\n]*#(?P<id>[\w-]+)[^}\n]*\})?[ ]*$\n*(?P<text>(?:(?!#).+\n?)*)"
 )
+NO_ENTRY = re.compile(r"(?m)^#{3,}(?![ ]+\S)|^#{4,}")
 LINK = re.compile(r"\[(?P<text>[^\]]+)\]\((?P<address>[^)]+)\)")
 # The link at the end of a definition says where it comes from.
 SOURCE = re.compile(r"\s*\[[^\]]+\]\(https?://[^)]+\)\s*$")
@@ -54,15 +55,28 @@ def parse(source: str) -> list[Term]:
         source: the page in Markdown.
 
     Raises:
-        GuideError: a term has no definition.
+        GuideError: a term has no definition or no source, or means what one before it means.
     """
-    found = []
+    if wrong := NO_ENTRY.search(source):
+        cause = "this heading is no term"
+        raise GuideError(PAGE, source.count("\n", 0, wrong.start()) + 1, cause, "write a term as `### Word`")
+    found: list[Term] = []
+    lines: dict[str, int] = {}
     for entry in ENTRY.finditer(source):
-        text = " ".join(SOURCE.sub("", entry["text"].strip()).split())
+        said, name = entry["text"].strip(), entry["term"]
+        text = " ".join(SOURCE.sub("", said).split())
         line = source.count("\n", 0, entry.start()) + 1
         if not text:
-            raise GuideError(PAGE, line, f"the term {entry['term']!r} has no definition", "write one before its source")
-        found.append(Term(entry["term"], entry["id"] or slugify(entry["term"], "-"), LINK.sub(r"\g<text>", text), line))
+            raise GuideError(PAGE, line, f"the term {name!r} has no definition", "write one below it, with its source")
+        if not SOURCE.search(said):
+            cure = "end its definition with a link to what says so: `[Title](https://...)`"
+            raise GuideError(PAGE, line, f"the term {name!r} has no source", cure)
+        term = Term(name, entry["id"] or slugify(name, "-"), LINK.sub(r"\g<text>", text), line)
+        for form in {f"#{term.id}", *map(str.lower, term.forms())}:
+            if lines.setdefault(form, line) != line:
+                cause = f"the term {name!r} stands twice: it is also in line {lines[form]}"
+                raise GuideError(PAGE, line, cause, "remove one, or give it another name")
+        found.append(term)
     return found
 
 
@@ -74,4 +88,4 @@ def terms(root: Path = ROOT) -> list[Term]:
 
 @lru_cache(maxsize=2)
 def _read(file: Path, _: int) -> tuple[Term, ...]:
-    return tuple(parse(file.read_text("utf8")))
+    return tuple(parse(read(file)))

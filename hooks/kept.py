@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from mkdocs.structure.toc import AnchorLink, get_toc
 
-from hooks import depends, glossary, locks, loud, programs, reference, results, used
+from hooks import curriculum, depends, errors, glossary, locks, loud, programs, reference, results, used
 from hooks.blocks import Block
 from hooks.cache import digests, remember
 
@@ -43,7 +43,7 @@ def blocks(path: Path, root: Path, make: Callable[[], list[Block]]) -> list[Bloc
     """
     if not results.reads():
         return make()
-    inputs = _inputs(path, path.read_text("utf8"), root)
+    inputs = _inputs(path, errors.read(path), root)
     return [Block(**block) for block in remember("blocks", inputs, lambda: [asdict(block) for block in make()])]
 
 
@@ -108,6 +108,7 @@ def shared(root: Path) -> list[Path]:
     return [
         root / "mkdocs.yml",
         root / glossary.PAGE,
+        root / curriculum.FILE,
         *docs.rglob("*.json"),
         *theme.rglob("*"),
         *(file for file in others.rglob("*") if file.suffix in (".json", ".txt")),

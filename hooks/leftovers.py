@@ -17,8 +17,13 @@ IN_PROSE = {
     "a key of a question that was not read": re.compile(r"\{\s*(?:claim|source)\s*:"),
     "attributes that were not read": re.compile(r"\{:?\s*(?:[#.][\w-]+|data-[\w-]+=|id=)[^}]*\}"),
     "an admonition or tab that was not read": re.compile(r"(?m)^(?:!!!|\?\?\?\+?|===)\s+[\"\w]"),
+    "a table that was not read": re.compile(r"(?m)^\|.*\|[ \t]*$"),
     "a footnote without its text": re.compile(r"\[\^[^\]]+\]"),
+    "a link to a reference that is not defined": re.compile(r"(?<![\w\]])\[[^\[\]\n]+\]\[[^\[\]\n]*\]"),
 }
+# What is filled in when all pages are known, each alone on its line.
+MARK = re.compile(r"<!--\s*guide\s*:.*")
+FILLED = re.compile(r"<!-- guide:(?:errors(?: [\w-]+)?|flashcards|self-check|sources|totals|verification) -->")
 # A fence whose header could not be read becomes inline code that begins with the header, over several lines.
 HEADER = r"\.?(?:{})".format(
     "|".join([*LANGUAGES, "py", "python3", "shell", "javascript", "yml", "console", "{[^\n]*"])
@@ -41,6 +46,10 @@ def check(html: str, source: str, file: str) -> None:
     Raises:
         GuideError: with the line of the source where it stands.
     """
+    for line in html.split("\n"):
+        if (mark := MARK.search(line)) and not FILLED.fullmatch(line):
+            cure = "write `<!-- guide:errors -->`, `totals` or the like, as CONTRIBUTING.md says, alone on its line"
+            raise GuideError(file, _line(source, mark[0]), f"a mark that nothing fills in: {mark[0]!r}", cure)
     seen = shown.read(html)
     for texts, patterns in ((seen.prose, IN_PROSE), (seen.inline, IN_CODE)):
         for text in texts:

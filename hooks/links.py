@@ -89,7 +89,8 @@ def check(site: Path, *, site_url: str, sources: Mapping[str, Path], root: Path)
     pages: dict[str, _Page] = {}
     for file in sorted(site.rglob("*.html")):
         pages[file.relative_to(site).as_posix()] = _held(file.read_text("utf8"))
-    errors = []
+    errors: list[GuideError] = []
+    missed: dict[str, dict[str, GuideError]] = {}
     base = site_url.rstrip("/") + "/"
     files = {file.relative_to(site).as_posix() for file in site.rglob("*") if file.is_file()}
     for name, page in pages.items():
@@ -99,21 +100,21 @@ def check(site: Path, *, site_url: str, sources: Mapping[str, Path], root: Path)
                 errors.append(
                     place.error(ident, f"the id {ident!r} stands {count} times on the page", "rename all but one")
                 )
-        for src in page.mute:
-            errors.append(
-                place.error(src, f"an image without a text: {src or '(no src)'}", "say what it shows in its alt text")
-            )
-        for url in page.resources:
-            if error := _resource(url, base + name, base, files, place):
-                errors.append(error)
-        for url in page.links:
-            if error := _link(url, base + name, base, files=files, pages=pages, place=place):
-                errors.append(error)
+        found: list[tuple[str, GuideError | None]] = [(src, _mute(src, place)) for src in page.mute]
+        found += [(url, _resource(url, base + name, base, files, place)) for url in page.resources]
+        found += [(url, _link(url, base + name, base, files=files, pages=pages, place=place)) for url in page.links]
+        for url, wrong in found:
+            if wrong:
+                missed.setdefault(urljoin(base + name, url), {})[str(wrong)] = wrong
     for file in sorted(site.rglob("*.css")):
         name = file.relative_to(site).as_posix()
         for url in _css_urls(file.read_text("utf8")):
             if error := _resource(url, base + name, base, files, _Place(None, name, root)):
                 errors.append(error)
+    for of_one in missed.values():
+        # What stands on one page may be shown on others: those that have it in their source are to be mended.
+        every = [*of_one.values()]
+        errors += [error for error in every if error.line] or every[:1]
     return errors
 
 
@@ -147,6 +148,10 @@ def _line(source: str, needle: str) -> int:
     return 0
 
 
+def _mute(src: str, place: _Place) -> GuideError:
+    return place.error(src, f"an image without a text: {src or '(no src)'}", "say what it shows in its alt text")
+
+
 def _resource(url: str, here: str, base: str, files: set[str], place: _Place) -> GuideError | None:
     if url.startswith(("data:", "#")):
         return None
@@ -176,6 +181,9 @@ def _link(
     if not name:
         return place.error(url, f"a dead link: {url}", "correct it, or write the page")
     anchor = unquote(parts.fragment)
+    if anchor.startswith("fnref:") and name in pages and anchor not in pages[name].ids:
+        footnote = f"[^{anchor.removeprefix('fnref:')}]"
+        return place.error(f"{footnote}:", f"nothing refers to the footnote {footnote}", "refer to it, or remove it")
     if anchor and name in pages and anchor not in pages[name].ids and not anchor.startswith(":~:"):
         return place.error(url, f"a dead anchor: {url}", "link to an id that is there")
     return None

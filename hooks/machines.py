@@ -46,12 +46,13 @@ _recorded: feed.Runs = {}
 
 
 def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> None:
-    """Keep the pages in the order of reading and the records of all programs, and check the redirects."""
+    """Keep the pages in the order of reading and the records of all programs, and check redirects and sources."""
     _pages[:] = nav.pages
     _written.clear()
     _recorded.clear()
     _recorded.update(_runs())
     redirects.check(_redirects(config), {page.url for page in nav.pages})
+    sources.check(_sources(config))
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> None:
@@ -63,7 +64,7 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
 def on_env(env: Environment, config: MkDocsConfig, files: Files) -> None:
     """Fill in the sources, and put old anchors beside new ones."""
     said = [(page.url, str(page.title), _written.get(page.url, "")) for page in _pages]
-    listed = config.extra.get("sources", {})
+    listed = _sources(config)
     for page in _pages:
         content = sources.fill(page.content or "", said, listed.get("kinds", []), listed.get("own", []))
         if sources.MARK in (page.content or ""):
@@ -162,6 +163,10 @@ def _source(page: Page, config: MkDocsConfig) -> str:
 
 def _redirects(config: MkDocsConfig) -> dict[str, str]:
     return config.extra.get("redirects") or {}
+
+
+def _sources(config: MkDocsConfig) -> dict[str, Any]:
+    return config.extra.get("sources") or {}
 
 
 def _address(config: MkDocsConfig) -> str:

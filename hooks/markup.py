@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 DEVICES = {"cpu": "CPU", "gpu": "GPU", "tpu": "TPU"}
 NAMES = {"tensorflow": "TensorFlow", "keras": "Keras", "tf_keras": "tf_keras", "python": "Python", "numpy": "NumPy"}
 START = re.compile(r"[ \t>]*/{3,}[ ]*(?P<name>[\w-]+)[ ]*(?:\|[ ]*(?P<argument>.*?))?[ ]*$")
+OPTION = re.compile(r"[ \t>]*[ ]{4}(?P<name>[\w-]+):")
 INLINE_CODE = re.compile(r"`([^`]+)`")
 
 
@@ -98,6 +99,7 @@ class GuideBlock(Block):
         self.line = self._find_line()
         if not self.argument:
             raise self.error(f"`/// {self.NAME}` says nothing after `|`", f"write `{self.SHAPE}`")
+        self._check_twice()
         self.options = {"attrs": {}} | {name: default for name, (default, _) in self.OPTIONS.items()}
         for name, value in options.items():
             if name not in self.OPTIONS:
@@ -106,8 +108,21 @@ class GuideBlock(Block):
             try:
                 self.options[name] = self.OPTIONS[name][1](value)
             except (TypeError, ValueError) as error:
-                raise self.error(f"option `{name}`: {error}", f"mend `{name}: {value}`", f"    {name}:") from None
+                cure = f"write it after `{name}:`" if value in (None, "") else f"mend `{name}: {value}`"
+                raise self.error(f"option `{name}`: {error}", cure, f"    {name}:") from None
         return True
+
+    def _check_twice(self) -> None:
+        """Raise for an option that stands twice: YAML takes the last without a word."""
+        here, seen = place.current(), set()
+        for number, text in enumerate(here.source.split("\n")[self.line :] if self.line else (), self.line + 1):
+            option = OPTION.match(text)
+            if not option:
+                return
+            if option["name"] in seen:
+                cause = f"`/// {self.NAME}` has the option `{option['name']}` twice"
+                raise GuideError(here.file, number, cause, "remove one")
+            seen.add(option["name"])
 
     def _find_line(self) -> int:
         """Return the line of this block: the next that starts a block with this name and argument."""

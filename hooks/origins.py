@@ -11,7 +11,7 @@ import re
 import textwrap
 from pathlib import PurePosixPath
 
-from hooks import depends, programs
+from hooks import depends, errors, programs
 from hooks.errors import GuideError
 from hooks.fences import ANY_SNIPPET, fences
 
@@ -68,10 +68,7 @@ def text_of(origin: str) -> str:
         sections = {name: part.text for name, part in program.sections.items()}
         whole = program.source
     else:
-        try:
-            whole = file.read_text("utf8")
-        except UnicodeDecodeError as error:
-            raise GuideError(file, 0, f"snippets/{path} is not UTF-8 ({error})", "write it in UTF-8") from None
+        whole = errors.read(file)
         sections = _sections(whole, path)
     if not section:
         return "\n".join(line for line in whole.split("\n") if not MARKER.search(line))

@@ -5,19 +5,25 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import markdown
 from mkdocs.config import load_config
 from mkdocs.structure.files import get_files, set_exclusions
-from mkdocs.structure.nav import get_navigation
+from mkdocs.structure.nav import Link, Section, get_navigation
 
-from hooks import errors, leftovers, place
+from hooks import errors, leftovers, place, settings
 from hooks.blocks import Block, blocks_of
 from hooks.errors import GuideError
+from hooks.reference import near
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure import StructureItem
     from mkdocs.structure.files import Files
+    from mkdocs.structure.nav import Navigation
     from mkdocs.structure.pages import Page
 
 # Pages outside `docs/` that people read on the repository's site, where snippets are not expanded.
@@ -39,6 +45,38 @@ def is_page(path: Path, root: Path = errors.ROOT) -> bool:
 def not_in_nav(name: str) -> GuideError:
     """Return the error for a page that no reader can find."""
     return GuideError(name, 0, "this page is not in nav", "add it to nav in mkdocs.yml")
+
+
+def wrong_nav(nav: Navigation, files: Files, docs: str) -> list[GuideError]:
+    """Return an error for each entry of `nav` that leads nowhere or stands twice, and each page that it leaves out.
+
+    Args:
+        nav: as MkDocs read it: what it does not know is a link there.
+        files: of the site.
+        docs: the folder of the pages, from the project.
+    """
+    known = [file.src_uri for file in files.documentation_pages()]
+    found = [page.file.src_uri for page in nav.pages]
+    wrong = []
+    for url in (item.url for item in _entries(nav.items) if isinstance(item, Link) and not urlsplit(item.url).scheme):
+        cause = f"nav names {url}, and there is no page {docs}/{url.lstrip('/')}"
+        wrong.append(settings.error(url, cause, f"write it, or correct the name ({near(url, known)})"))
+    for path in sorted({path for path in found if path not in known}):
+        cause = f"nav names {path}, which is no page of the site"
+        wrong.append(GuideError(settings.FILE, settings.line(path, -1), cause, "name a page, and do not exclude it"))
+    for empty in (item.title for item in _entries(nav.items) if isinstance(item, Section) and not item.children):
+        wrong.append(settings.error(empty, f"the section {empty!r} of nav has no pages", "add one, or remove it"))
+    for path in sorted({path for path in found if found.count(path) > 1}):
+        wrong.append(
+            GuideError(settings.FILE, settings.line(path, -1), f"nav names {path} twice", "remove one of the two")
+        )
+    return [*wrong, *(not_in_nav(f"{docs}/{path}") for path in known if path not in found)]
+
+
+def _entries(items: Iterable[StructureItem]) -> Iterator[StructureItem]:
+    for item in items:
+        yield item
+        yield from _entries(getattr(item, "children", None) or [])
 
 
 def wrong_address(name: str, path: str) -> GuideError | None:
@@ -74,7 +112,7 @@ class Pages:
             GuideError: for anything that would leave a block out or unchecked.
         """
         file = path.relative_to(self.root).as_posix()
-        source = path.read_text("utf8")
+        source = errors.read(path)
         if not path.is_relative_to(self.config.docs_dir):
             return outside(self.config, path, file)
         return blocks_of(html=self._inside(path, file), source=source, file=file)
@@ -119,7 +157,7 @@ def outside(config: MkDocsConfig, path: Path, name: str) -> list[Block]:
     Raises:
         GuideError: for anything that would leave a block out or unchecked.
     """
-    source = path.read_text("utf8")
+    source = errors.read(path)
     with place.rendering(name, source):  # around the constructor too: extensions note there which page begins
         converter = markdown.Markdown(extensions=config.markdown_extensions, extension_configs=config.mdx_configs)
         converter.preprocessors.deregister("snippet", strict=False)

@@ -20,9 +20,10 @@ class Place:
     source: str
 
     def line_of(self, needle: str) -> int:
-        """Return the line (from 1) that first holds `needle`, or 0 where none does."""
-        at = self.source.find(needle)
-        return self.source.count("\n", 0, at) + 1 if at >= 0 else 0
+        """Return the line (from 1) that is `needle`, else that first holds it, or 0 where none does."""
+        lines = self.source.split("\n")
+        alone = (n for n, line in enumerate(lines, 1) if line.strip(" >\t") == needle)
+        return next(alone, 0) or next((n for n, line in enumerate(lines, 1) if needle in line), 0)
 
 
 UNKNOWN = Place("(a page)", "")

@@ -22,7 +22,7 @@ from mkdocs.commands.build import get_context
 from mkdocs.exceptions import Abort, MkDocsException, PluginError
 from mkdocs.utils import write_file
 
-from hooks import depends, glossary, kept, loud, pages, programs
+from hooks import depends, errors, glossary, kept, loud, pages, programs
 from hooks.errors import GuideError
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ class Preview:
         """Return for each page that is there the files under `snippets/` that it is made from."""
         known = frozenset(programs.files())
         written = [path for path in self._of_paths() if path.suffix == ".md" and path.is_file()]
-        return {path: depends.files(path.read_text("utf8"), known) for path in written}
+        return {path: depends.files(errors.read(path), known) for path in written}
 
     def _touched(self, changed: Iterable[Path], shown: Mapping[Path, set[Path]]) -> list[Page] | None:
         """Return the pages that a change of files can alter; None where that may be any.

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from urllib.parse import urlsplit
 from xml.etree.ElementTree import Element
 
-from hooks import place, quiz_key, reference
+from hooks import curriculum, place, quiz_key, reference
 from hooks.markup import GuideBlock, card, source, sub, tag
 from hooks.quiz_key import Key
 from hooks.reference import Missing, Stale
@@ -22,7 +22,6 @@ from hooks.used import Question, used
 
 TASK = re.compile(r"\s*\[(?P<mark>[ xX])\]\s+")
 IDENTIFIER = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
-ROW = re.compile(r"[PSDHXT][1-9][0-9]?")
 LETTERS = "ABCDEF"
 
 
@@ -36,9 +35,10 @@ def identifier(value: Any) -> str:
 def rows(value: Any) -> list[str]:
     """Return the rows of the curriculum: a list, or text with spaces or commas between."""
     found = value if isinstance(value, list) else str(value).replace(",", " ").split()
+    known = curriculum.rows()
     for row in found:
-        if not isinstance(row, str) or not ROW.fullmatch(row):
-            raise ValueError(f"`{row}` is not a row of the curriculum such as S2")
+        if row not in list(known):
+            raise ValueError(f"{curriculum.FILE} has no row `{row}` ({reference.near(str(row), known)})")
     if len(set(found)) != len(found):
         raise ValueError("a row is named twice")
     return found
@@ -75,7 +75,7 @@ class Quiz(GuideBlock):
         if not ident:
             raise self.error(f"the question {self.argument!r} has no id", "add `id: lower-case-words`")
         if not covers:
-            raise self.error(f"question `{ident}` covers nothing", "add `covers: [S2]` with rows of the curriculum")
+            raise self.error(f"question `{ident}` covers nothing", f"add `covers: [S2]` with rows of {curriculum.FILE}")
         known = used(self.md).questions
         if any(question.id == ident for question in known):
             cause = f"the id `{ident}` is used twice on this page"

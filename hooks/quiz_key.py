@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from hooks import reference
 from hooks.reference import Missing, Reference
 
 MARK = re.compile(r"\s*\{\s*(?P<kind>[a-z]+)\s*:\s*(?P<what>[^{}]*?)\s*\}\s*$")
+SOURCE = re.compile(r"https://[\w.-]+(?::\d+)?(?:[/?#]\S*)?")
 SHAPE = "`{claim: section/program.py:name}`, `{claim: not section/program.py:name}` or `{source: https://...}`"
 
 
@@ -65,8 +65,7 @@ def split(text: str) -> tuple[str, Key]:
         raise Missing("the option does not say what decides it", f"end it with {SHAPE}")
     kind, what = match["kind"], " ".join(match["what"].split())
     if kind == "source":
-        url = urlsplit(what)
-        if url.scheme != "https" or not url.netloc or " " in what:
+        if not SOURCE.fullmatch(what):
             raise Missing(f"`{what}` is not a source", "cite one page by its `https://` address")
         return text[: match.start()], Key(source=what)
     if kind != "claim":

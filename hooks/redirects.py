@@ -8,21 +8,20 @@ from __future__ import annotations
 
 import html
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mkdocs.utils import get_relative_url
 
-from hooks.errors import GuideError, line_of
+from hooks import settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-CONFIG = "mkdocs.yml"
 SCRIPT = "assets/moved.js"
-ADDRESS = re.compile(r"(?:[\w.-]+/)*(?:#[\w.-]+)?")
+ADDRESS = re.compile(r"(?:(?!\.)[\w.-]+/)*(?:#[\w.-]+)?")
 
 
-def check(redirects: Mapping[str, str], pages: set[str]) -> None:
+def check(redirects: Any, pages: set[str]) -> None:
     """Check the table.
 
     Args:
@@ -30,15 +29,20 @@ def check(redirects: Mapping[str, str], pages: set[str]) -> None:
         pages: the addresses of all pages, below the site's root.
 
     Raises:
-        GuideError: an address is none, the old one is still a page, the new one is none, or an anchor leaves its page.
+        GuideError: it is no table, an address is none, the old one is still a page, the new one is none, or an anchor
+            leaves its page.
     """
+    if not isinstance(redirects, dict):
+        cause = f"`extra.redirects` is no table: {redirects!r}"
+        raise settings.error("redirects", cause, "write a line `old/page/: new/page/` for each")
     for old, new in redirects.items():
+        if not all(isinstance(one, str) and one and ADDRESS.fullmatch(one) for one in (old, new)):
+            cause = f"the redirect {old!r}: {new!r} is no pair of addresses"
+            raise settings.error(old, cause, "write `old/page/: new/page/`")
         page, _, anchor = old.partition("#")
         target = new.partition("#")[0]
         cause = cure = ""
-        if not all(isinstance(one, str) and one and ADDRESS.fullmatch(one) for one in (old, new)):
-            cause, cure = f"the redirect {old!r}: {new!r} is no pair of addresses", "write `old/page/: new/page/`"
-        elif target not in pages:
+        if target not in pages:
             cause, cure = f"the redirect of {old} leads to {target}, which is no page", "name the page of today"
         elif anchor and page != target:
             cause = f"the redirect of {old} leads to another page; an anchor can only move within its page"
@@ -46,7 +50,7 @@ def check(redirects: Mapping[str, str], pages: set[str]) -> None:
         elif not anchor and page in pages:
             cause, cure = f"the redirect of {old} hides a page of that address", "remove it"
         if cause:
-            raise GuideError(CONFIG, _line(old), cause, cure)
+            raise settings.error(old, cause, cure)
 
 
 def anchors(content: str, url: str, redirects: Mapping[str, str]) -> str:
@@ -63,7 +67,7 @@ def anchors(content: str, url: str, redirects: Mapping[str, str]) -> str:
         found = re.search(rf'<\w+[^>]*\sid="{re.escape(name)}"', content)
         if not found:
             cause = f"the redirect of {old} leads to the anchor {name!r}, which is not there"
-            raise GuideError(CONFIG, _line(old), cause, "name an anchor of today")
+            raise settings.error(old, cause, "name an anchor of today")
         content = f'{content[: found.start()]}<span id="{anchor}"></span>{content[found.start() :]}'
     return content
 
@@ -80,11 +84,6 @@ def stubs(redirects: Mapping[str, str], site: str) -> dict[str, str]:
         for old, new in redirects.items()
         if "#" not in old
     }
-
-
-def _line(old: str) -> int:
-    """Return the line of an entry of the table; that of the table where it is written in a way of its own."""
-    return line_of(CONFIG, f" {old}: ") or line_of(CONFIG, f"{old}: ") or line_of(CONFIG, " redirects:")
 
 
 def _stub(relative: str, address: str, script: str) -> str:

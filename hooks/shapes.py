@@ -18,6 +18,16 @@ REQUIRED: dict[str, tuple[str, ...]] = {
     "panels": ("panels",),
 }
 
+OPTIONAL: dict[str, tuple[str, ...]] = {
+    "lines": ("markers", "xscale", "yscale"),
+    "bars": ("horizontal", "stacked", "yscale"),
+    "scatter": ("xscale", "yscale"),
+    "matrix": ("text",),
+    "field": ("levels", "paths", "points", "xscale", "yscale"),
+    "panels": ("columns",),
+}
+EVERY = ("kind", "timing", "title", "xlabel", "ylabel")
+
 
 def wrong_figures(figures: Any) -> str:
     """Return what is wrong with the first wrong figure, as `figure 'name': ...`; `""` where all are right."""
@@ -46,6 +56,10 @@ def _wrong_figure(figure: Any) -> str:
     for key in REQUIRED[kind]:
         if key not in figure:
             return f"a figure of kind '{kind}' needs '{key}'"
+    known = [*REQUIRED[kind], *OPTIONAL.get(kind, ()), *EVERY]
+    for key in figure:
+        if key not in known:
+            return f"nothing reads '{key}' in a figure of kind '{kind}', known are {', '.join(known)}"
     match kind:
         case "lines" | "bars":
             return _wrong_series(figure["series"], figure["x" if kind == "lines" else "categories"])

@@ -15,6 +15,7 @@ from hooks import (
     csp,
     decks,
     error_index,
+    errors,
     flashcards,
     front,
     glossary,
@@ -34,6 +35,7 @@ from hooks import (
     programs,
     publish,
     selfcheck,
+    settings,
     social,
     verification,
 )
@@ -88,6 +90,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     kept.forget()
     if loud.serving():
         preview.refuse_taken_port(config)
+    settings.check(config)
     snippets = config.mdx_configs["pymdownx.snippets"]
     snippets["base_path"] = [str(_root(config) / path) for path in snippets["base_path"]]
     return config
@@ -104,14 +107,22 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:
     """Stop for a page that no reader can find."""
-    found = {page.file.src_uri for page in nav.pages}
     _build.nav = nav
     _build.order = {page.url: at for at, page in enumerate(nav.pages)}
     docs = Path(config.docs_dir).relative_to(_root(config)).as_posix()
     paths = [file.src_uri for file in files.documentation_pages()]
     loud.report([wrong for path in paths if (wrong := pages.wrong_address(f"{docs}/{path}", path))])
-    loud.report([pages.not_in_nav(f"{docs}/{path}") for path in paths if path not in found])
+    loud.report(pages.wrong_nav(nav, files, docs))
     return nav
+
+
+def on_page_read_source(page: Page, config: MkDocsConfig) -> str | None:
+    """Read a page and check its front matter before MkDocs does; a lab is read by its plugin."""
+    if _is_lab(page):
+        return None
+    source = errors.read(Path(page.file.abs_src_path or ""))
+    front.check(source, _file(page, config))
+    return source
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
@@ -140,7 +151,7 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
         return _with_notebook(lab.html, page, config)
     source = page.file.content_string
     leftovers.check(html, source, file)
-    front.check(page.meta, html, source, file)
+    front.check_title(html, source, file)
     _build.blocks[file] = blocks = blocks_of(html=html, source=source, file=file)
     # MkDocs looks for anchors before the fences are in the page.
     page.present_anchor_ids = (page.present_anchor_ids or set()) | set(ID.findall(html))
@@ -249,7 +260,9 @@ def _check(config: MkDocsConfig) -> None:
     site, root = Path(config.site_dir), _root(config)
     # A preview lacks the files that a build makes last; the links between pages MkDocs checks itself.
     if not loud.serving():
-        loud.report(links.check(site, site_url=config.site_url or "", sources=_build.sources, root=root))
+        # A page at an old address comes from the table of redirects.
+        table = {f"{old}index.html": root / settings.FILE for old in config.extra.get("redirects") or {}}
+        loud.report(links.check(site, site_url=config.site_url or "", sources=table | _build.sources, root=root))
     loud.stop_on_warnings()
     if loud.serving():
         preview.keep(preview.Built(config, _build.found, _build.nav, _build.env, _write))

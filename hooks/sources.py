@@ -13,12 +13,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-from hooks import tree
+from hooks import settings, tree
 from hooks.cache import remember
 from hooks.markup import tag
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 MARK = "<!-- guide:sources -->"
 YEAR = re.compile(r"\b(?:19|20)\d\d\b")
@@ -49,6 +49,44 @@ class Source:
     def address(self) -> str:
         """The address as readers know it: without scheme and `www`."""
         return re.sub(r"^https?://(?:www\.)?|/$", "", unquote(self.url))
+
+
+def check(listed: Any) -> None:
+    """Check what mkdocs.yml says of the kinds.
+
+    Raises:
+        GuideError: it is no table of `own` and `kinds`, a kind has no title, or a beginning is no pattern.
+    """
+    wrong = next(_wrong(listed), None)
+    if wrong:
+        cure = "write `own: [addresses]` and `kinds:`, a list of `{title: ..., match: [patterns]}`"
+        raise settings.error(wrong[0], f"`extra.sources` cannot be used: {wrong[1]}", cure)
+
+
+def _wrong(listed: Any) -> Iterator[tuple[Any, str]]:
+    """Yield what is wrong: a text to find it by, and why."""
+    if not isinstance(listed, dict) or set(listed) - {"own", "kinds"}:
+        yield "sources", "it is no table of `own` and `kinds`"
+        return
+    kinds = listed.get("kinds", [])
+    if not isinstance(kinds, list):
+        yield "kinds", "`kinds` is no list"
+        return
+    patterns = [("own", listed.get("own", []))]
+    for kind in kinds:
+        if not isinstance(kind, dict) or not isinstance(kind.get("title"), str) or set(kind) - {"title", "match"}:
+            yield "kinds", f"the kind {kind!r} has no title, or more than title and match"
+        else:
+            patterns.append((kind["title"], kind.get("match", [])))
+    for name, found in patterns:
+        if not isinstance(found, list) or not all(isinstance(one, str) and one for one in found):
+            yield name, f"{found!r} is no list of beginnings of addresses"
+            continue
+        for one in found:
+            try:
+                re.compile(one)
+            except re.error as error:
+                yield one, f"{one!r} is no pattern: {error}"
 
 
 def _links(html: str) -> list[tuple[str, str]]:

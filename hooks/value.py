@@ -85,6 +85,8 @@ def show(value: Any, spec: str) -> str:
         short = f"{value:.4g}"
         return f"{value:.0f}" if "e" in short else short  # what rounds up to five digits
     try:
+        if re.search(r"\d{3}", spec):
+            raise ValueError("a hundred characters or more")  # Python would try to make as many as it says
         return format(value, spec)
     except (TypeError, ValueError):
         cure = "write a format of Python that fits it, such as `.1f`"

@@ -39,7 +39,7 @@ def error(source: str) -> GuideError:
         "`````python\nx = 1\n`````",
         "``` python\nx = 1\n```",
         "``` { .python .annotate #here }\nx = 1\n```",
-        '```python {#here data-x="y"}\nx = 1\n```',
+        '```python {#here data-run="no" data-why="y"}\nx = 1\n```',
         '```python title="a notest b"\nx = 1\n```',
         "```.python\nx = 1\n```",
         "!!! note\n\n    ```python\n    x = 1\n    ```",
@@ -62,12 +62,12 @@ def test_found_wherever_it_stands(source: str) -> None:
 
 
 def test_what_a_block_says() -> None:
-    source = '# T\n\n```js {#here data-run="no" data-why="needs a browser" data-schema="x"}\nlet a\n```\n'
+    source = '# T\n\n```textproto {#here data-message="x"}\na: 1\n```\n'
     (block,) = found(source)
-    assert (block.line, block.end, block.id, block.run, block.why) == (3, 5, "here", "no", "needs a browser")
-    assert block.attributes == {"data-schema": "x"}
-    assert block.name == "js[line 3]"
-    assert block.sha256 == hashlib.sha256(b"let a\n").hexdigest()
+    assert (block.line, block.end, block.id, block.run, block.why) == (3, 5, "here", "", "")
+    assert block.attributes == {"data-message": "x"}
+    assert block.name == "textproto[line 3]"
+    assert block.sha256 == hashlib.sha256(b"a: 1\n").hexdigest()
 
 
 def test_a_section_of_a_program() -> None:
@@ -99,6 +99,9 @@ def test_a_section_of_a_program() -> None:
         ('```python {data-why="x"}\nx = 1\n```', 1, "data-why without data-run"),
         ('```python {data-run="maybe" data-why="x"}\nx = 1\n```', 1, "means nothing"),
         ('```json {data-run="no" data-why="x"}\n{}\n```', 1, "is never run"),
+        ('a\n\n```js {data-runn="no"}\n1\n```', 3, "an attribute that nothing reads: 'data-runn'"),
+        ('```toml {data-message="x"}\na = 1\n```', 1, "an attribute that nothing reads: 'data-message'"),
+        ("```js {#a #b}\n1\n```", 1, "has 'id' twice"),
     ],
 )
 def test_nothing_is_left_out_in_silence(source: str, line: int, cause: str) -> None:
@@ -142,6 +145,11 @@ def test_slashes_must_close(text: str, line: int) -> None:
         ('<p>!!! note "x</p>', 'a\n\n!!! note "x', 3),
         ("<p>Word {#anchor}</p>", "Word {#anchor}", 1),
         ("<p>A note.[^1]</p>", "A note.[^1]", 1),
+        ("<p>| a | b |\n| 1 | 2 |</p>", "a\n\n| a | b |\n| 1 | 2 |", 3),
+        ("<p>See [this][nowhere].</p>", "a\n\nSee [this][nowhere].", 3),
+        ("<p>a</p>\n<!-- guide:error -->\n", "a\n\n<!-- guide:error -->", 3),
+        ("<!--guide:totals-->", "<!--guide:totals-->", 1),
+        ("<p>All: <!-- guide:totals --></p>", "All: <!-- guide:totals -->", 1),
     ],
 )
 def test_leftovers(html: str, source: str, line: int) -> None:
@@ -156,7 +164,8 @@ def test_leftovers(html: str, source: str, line: int) -> None:
         "<p>Write <code># --8&lt;-- [start:name]</code> and <code>{{ a.py:b }}</code>.</p>",
         "<pre><code>```python\n</code></pre>",
         "<p>A wrapped <code>span of\ncode</code>.</p>",
-        "<p>f(x) = {a, b}</p>",
+        "<p>f(x) = {a, b}, x[1][2]</p>",
+        "<!-- guide:errors heads -->\n<p>Write <code>&lt;!-- guide:x --&gt;</code></p>\n<!-- guide:totals -->",
     ],
 )
 def test_no_leftovers(html: str) -> None:

@@ -42,7 +42,8 @@ PAGES = [
 RENDERED = {
     "heads/a/": '<div class="error-entry" id="error-a-b">\n<div class="guide-error"><pre><code>x</code></pre></div>'
     '<p>Do <a href="../d/?a=1&amp;b=2#e">that</a>, <a href="#f">this</a>, <a href="https://x.org/">or</a> '
-    '<a href="/__source__/p.py">read</a>.</p><p class="guide-stamp">Provoked by ...</p></div>',
+    '<a href="/__source__/p.py">read</a> <img src="../dot.png" alt="a dot">.</p>'
+    '<p class="guide-stamp">Provoked by ...</p></div>',
     "heads-and-tails/b/": "",
     "pipelines/c/": "",
 }
@@ -73,6 +74,7 @@ def test_the_errors_of_a_section_come_with_their_cures() -> None:
     # From the page that lists them, links that were relative lead astray.
     for href in ("/__root__/heads/d/?a=1&amp;b=2#e", "/__root__/heads/a/#f", "https://x.org/", "/__source__/p.py"):
         assert f'href="{href}"' in html
+    assert 'src="/__root__/heads/dot.png"' in html
 
 
 def test_a_wrong_mark_is_named_with_its_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

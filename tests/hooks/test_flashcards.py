@@ -17,7 +17,7 @@ A processor. [`tf.device`](https://www.tensorflow.org/api_docs/python/tf/device)
 
 ### Per-replica batch
 
-What one [device](#device) gets.
+What one [device](#device) gets. [`tf.data`](https://www.tensorflow.org/guide/data)
 """
 HTML = """\
 <h1 id="glossary">Glossary</h1>

@@ -32,11 +32,11 @@ Holds variables. [Li et al.](https://example.org/li)
 
 ### Server
 
-Something that answers & waits.
+Something that answers & waits. [A page](https://example.org/server)
 
 ### Strategy {#the-strategy}
 
-Says where.
+Says where. [A page](https://example.org/strategy)
 """
 
 
@@ -58,9 +58,24 @@ def test_an_entry_is_a_heading_with_its_definition_without_source_and_links() ->
     assert strategy.id == "the-strategy"
 
 
-def test_a_term_without_a_definition_is_an_error() -> None:
-    with pytest.raises(GuideError, match=r"glossary.md:3: the term 'Empty' has no definition"):
-        glossary.parse("# Glossary\n\n### Empty\n\n[Source](https://example.org)\n")
+SOURCED = "[Source](https://example.org)\n\n"
+WRONG = {
+    "no definition": (f"### Empty\n\n{SOURCED}", "3: the term 'Empty' has no definition"),
+    "nothing below": (f"### Empty\n\n### Full\n\nIt is. {SOURCED}", "3: the term 'Empty' has no definition"),
+    "nothing at the end": ("### Empty\n", "3: the term 'Empty' has no definition"),
+    "no source": ("### Bare\n\nIt is [here](#bare).\n", "3: the term 'Bare' has no source"),
+    "twice": (f"### One\n\nA. {SOURCED}### one\n\nB. {SOURCED}", "7: the term 'one' stands twice: .* line 3"),
+    "a plural": (f"### Ones\n\nA. {SOURCED}### One\n\nB. {SOURCED}", "7: the term 'One' stands twice: .* line 3"),
+    "its anchor": (f"### One\n\nA. {SOURCED}### Two {{#one}}\n\nB. {SOURCED}", "7: the term 'Two' stands twice"),
+    "no space": (f"###One\n\nA. {SOURCED}", "3: this heading is no term"),
+    "another level": (f"#### One\n\nA. {SOURCED}", "3: this heading is no term"),
+}
+
+
+@pytest.mark.parametrize(("text", "says"), WRONG.values(), ids=WRONG)
+def test_a_wrong_entry_is_named_with_its_line(text: str, says: str) -> None:
+    with pytest.raises(GuideError, match=rf"^docs/glossary\.md:{says}"):
+        glossary.parse(f"# Glossary\n\n{text}")
 
 
 @pytest.mark.parametrize(

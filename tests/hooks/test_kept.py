@@ -89,7 +89,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture(params=["blocks", "page"])
 def rendered(project: Path, request: pytest.FixtureRequest) -> Callable[[], int]:
     """Return a function that asks as a new run does, and says how often the page was rendered."""
-    block = Block(PAGE, 1, 3, "python", "x = 1", attributes={"data-schema": "a"})
+    block = Block(PAGE, 1, 3, "python", "x = 1", attributes={"data-message": "a"})
     made = 0
 
     def make() -> list[Block]:

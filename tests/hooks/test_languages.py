@@ -59,7 +59,7 @@ BAD = [
     ("python", "x = (\n", "never closed"),
     ("toml", "a = \n", "Invalid"),
     ("yaml", "a: [1\n", "expected"),
-    ("yaml", "a: 1\na: 2\n", "stands twice"),
+    ("yaml", "b: 0\n---\na: 1\na: 2\n", "the key 'a' stands twice (line 4)"),
 ]
 
 
@@ -113,17 +113,6 @@ def test_what_a_command_leaves_running_is_an_error_and_ends(tmp_path: Path) -> N
     number = re.search(r"process (\d+)", str(caught.value))
     assert number
     assert not psutil.pid_exists(int(number[1]))
-
-
-def test_schema(tmp_path: Path) -> None:
-    (tmp_path / "tests/schemas").mkdir(parents=True)
-    (tmp_path / "tests/schemas/one.json").write_text('{"type": "object", "required": ["a"]}')
-    for language, good, bad in (("json", '{"a": 1}', "{}"), ("yaml", "a: 1", "b: 1"), ("toml", "a = 1", "b = 1")):
-        languages.check(block(language, good, schema="one"), root=tmp_path)
-        with pytest.raises(languages.CheckError, match="'a' is a required property"):
-            languages.check(block(language, bad, schema="one"), root=tmp_path)
-    with pytest.raises(languages.CheckError, match=r"there is no schema tests/schemas/two\.json"):
-        languages.check(block("json", "{}", schema="two"), root=tmp_path)
 
 
 def test_protobuf_text_is_read_as_its_message(tmp_path: Path) -> None:

@@ -89,6 +89,26 @@ def test_names_the_line_of_the_source(tmp_path: Path) -> None:
     ]
 
 
+def test_what_is_shown_on_other_pages_too_is_named_where_it_is_written(tmp_path: Path) -> None:
+    site, docs = tmp_path / "site", tmp_path / "docs"
+    sources = {}
+    for name in ("a", "errors"):
+        (site / name).mkdir(parents=True)
+        (site / name / "index.html").write_text('<img src="../gone.png" alt="x"><img src="../gone.png" alt="x">')
+        sources[f"{name}/index.html"] = docs / f"{name}.md"
+    docs.mkdir()
+    (docs / "a.md").write_text("# A\n\n![x](gone.png) ![x](gone.png)\n")
+    (docs / "errors.md").write_text("# Errors\n")
+    (error,) = links.check(site, site_url=SITE, sources=sources, root=tmp_path)
+    assert (error.file, error.line) == ("docs/a.md", 3)
+
+
+def test_a_footnote_that_nothing_refers_to(tmp_path: Path) -> None:
+    source = "# A\n\nText.\n\n[^1]: Note.\n"
+    (error,) = errors(tmp_path, '<li id="fn:1">Note. <a href="#fnref:1">back</a></li>', source=source)
+    assert error.startswith("docs/a.md:5: nothing refers to the footnote [^1]")
+
+
 def test_style_sheets(tmp_path: Path) -> None:
     assert errors(tmp_path, "", css="a { background: url(dot.png) } b { src: url('data:x') }") == []
     (error,) = errors(tmp_path, "", css="@import 'https://fonts.org/x.css';")

@@ -90,6 +90,12 @@ def test_a_good_table(table: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     ("table", "says"),
     [
+        (["old/", "a/"], "is no table"),
+        ("old/: a/", "is no table"),
+        ({"old/": 3}, "no pair of addresses"),
+        ({3: "a/"}, "no pair of addresses"),
+        ({"old/": None}, "no pair of addresses"),
+        ({"../old/": "a/"}, "no pair of addresses"),
         ({"old page": "a/"}, "no pair of addresses"),
         ({"https://x.org/": "a/"}, "no pair of addresses"),
         ({"old/": "b/"}, "leads to b/, which is no page"),
@@ -97,7 +103,7 @@ def test_a_good_table(table: dict[str, str]) -> None:
         ({"a/#x": "new/page/#x"}, "an anchor can only move within its page"),
     ],
 )
-def test_a_wrong_table(table: dict[str, str], says: str) -> None:
+def test_a_wrong_table(table: Any, says: str) -> None:
     with pytest.raises(GuideError, match=says):
         redirects.check(table, PAGES)
 
@@ -106,7 +112,7 @@ def test_a_wrong_entry_is_named_with_its_line(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(errors, "ROOT", tmp_path)
     text = "extra:\n  redirects:\n    b/old/: a/\n    old/: b/\n    a/#old: a/#new\n    'x y': a/\n"
     (tmp_path / "mkdocs.yml").write_text(text)
-    for old, new, line in (("old/", "b/", 4), ("x y", "a/", 2)):
+    for old, new, line in (("old/", "b/", 4), ("x y", "a/", 6)):
         with pytest.raises(GuideError, match=rf"^mkdocs\.yml:{line}: "):
             redirects.check({old: new}, PAGES)
     with pytest.raises(GuideError, match=r"^mkdocs\.yml:5: "):

@@ -237,6 +237,7 @@ WRONG = [
     ("value of no name", VALUE, ("speedup_x", "speed_x"), "did you mean `speedup_x`"),
     ("value of no program", VALUE, ("mirrored.py", "x.py"), "there is no program `strategies/x.py`"),
     ("value with a wrong format", VALUE, (".1f", "d"), "the format `d` does not fit the value 1.8734"),
+    ("value with a long format", VALUE, (".1f", "999999999.1f"), "the format `999999999.1f` does not fit"),
     ("value with a broken format", VALUE, (".1f", ".x"), "the format `.x` does not fit"),
     ("claim with a format", VALUE, ("speedup_x", "weights_equal"), "a claim takes no format"),
     ("braces that hold something else", VALUE, ("strategies/mirrored.py:speedup_x", "name"), "is not a reference"),
@@ -262,6 +263,22 @@ def test_malformed_markup_stops_the_build(text: str, change: tuple[str, str], me
 def test_what_has_an_id_stands_once_on_a_page(text: str) -> None:
     with pytest.raises(GuideError, match=r"page\.md:\d+: a second "):
         house.render(text + "\n" + text)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ("/// details | One\n    title: Two\n\nA.\n///\n", "5: `/// details | One` starts no block that can be read"),
+        ("/// detail | One\n\nA.\n///\n", "5: `/// detail | One` starts no block .*did you mean `details`"),
+        ("[empty]()\n", "5: a link that leads nowhere: ''"),
+        ("[broken](https://[x)\n", "5: a link that leads nowhere: 'https://"),
+        ("![broken](https://[x)\n", "5: a link that leads nowhere: 'https://"),
+    ],
+)
+def test_other_markup_that_cannot_be_read_is_named_too(wrong: str, says: str) -> None:
+    before = "/// details | One\n\nA.\n///\n"
+    with pytest.raises(GuideError, match=rf"page\.md:{says}"):
+        house.render(before + wrong)
 
 
 @pytest.mark.usefixtures("program")

@@ -110,17 +110,19 @@ WRONG = [
     ("id with capitals", ("id: weights", "id: My Weights"), "id: My", "not lower-case words joined"),
     ("id a number", ("id: weights", "id: 7"), "id: 7", "not lower-case words joined"),
     ("no rows", ("    covers: [S2, P1]\n", ""), "/// quiz", "covers nothing"),
-    ("no such row", ("[S2, P1]", "[S2, Q1]"), "covers", "`Q1` is not a row"),
+    ("no such row", ("[S2, P1]", "[S2, Q1]"), "covers", "docs/curriculum.toml has no row `Q1`"),
     ("row twice", ("[S2, P1]", "S2, S2"), "covers", "named twice"),
     ("unknown option", ("covers", "level: 3\n    covers"), "level", "has no option `level`"),
+    ("option twice", ("    id: weights\n", "    id: weights\n    id: others\n"), "    id: others", "`id` twice"),
     ("attrs", ("covers", "attrs: {class: x}\n    covers"), "attrs", "has no option `attrs`"),
-    ("options are not YAML", ("id: weights", "id: [weights"), "/// quiz", "starts no block that is known"),
+    ("options are not YAML", ("id: weights", "id: [weights"), "/// quiz", "starts no block that can be read"),
     ("an empty line before the options", ("\n    id: weights", "\n\n    id: weights"), "/// quiz", "has no id"),
     ("no mark", ("- [ ] They differ", "- They differ"), "- They differ", "has no mark"),
     ("no key", (" {claim: strategies/mirrored.py:weights_differ}", ""), "They differ", "does not say what decides it"),
     ("key with a typo", ("differ. {claim", "differ. {clam"), "They differ", "not decided by `clam:`"),
     ("key that is no reference", ("mirrored.py:weights_differ", "mirrored.py"), "They differ", "is not a reference"),
     ("source without https", ("https://www", "http://www"), "Nobody", "is not a source"),
+    ("source that is no address", ("https://www.", "https://[www."), "Nobody", "is not a source"),
     ("two sources", ("distributed_training}", "distributed_training https://b.org}"), "Nobody", "is not a source"),
     ("no reason", ("    That would be `N` models.\n\n", ""), "They differ", "has no reason"),
     ("no text", ("They differ. ", ""), "- [ ] {claim", "has no text"),
@@ -136,7 +138,6 @@ WRONG = [
     ("unknown claim", (":weights_differ", ":weigths_differ"), "weigths", "did you mean `weights_differ`"),
     ("a measure is no claim", (":weights_differ", ":steps"), ":steps", "has no `steps` in its `claims`"),
     ("never closed", ("it.\n///", "it."), "/// quiz", "is never closed"),
-    ("closed twice", ("it.\n///", "it.\n///\n\n///"), "///", "belongs to no block"),
     ("a misspelt block", ("/// quiz", "/// quizz"), "/// quizz", "starts no block that is known"),
 ]  # fmt: skip
 
@@ -159,6 +160,12 @@ def test_the_second_of_two_questions_with_one_id_is_named() -> None:
     text = QUIZ + "\n" + QUIZ.replace("# Title\n", "")
     with pytest.raises(GuideError, match=r"page\.md:22: the id `weights` is used twice on this page"):
         house.render(text)
+
+
+@pytest.mark.usefixtures("record")
+def test_the_second_end_of_a_block_is_named() -> None:
+    with pytest.raises(GuideError, match=r"page\.md:20: `///` closes no block"):
+        house.render(QUIZ + "\n///\n")
 
 
 @pytest.mark.usefixtures("record")

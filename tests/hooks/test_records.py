@@ -216,6 +216,8 @@ BAD_FIGURES: list[dict[str, object]] = [
     {"kind": "matrix", "rows": ["r", "s"], "columns": ["a"], "values": [[1]]},
     {"kind": "grid", "rows": ["r"], "columns": ["a"], "text": [["x"]], "group": [["g", "h"]]},
     {"kind": "panels", "panels": []},
+    {"kind": "lines", "x": [1], "series": {"s": [1]}, "xlable": "x"},
+    {"kind": "bars", "categories": ["a"], "series": {"s": [1]}, "markers": True},
     {"kind": "panels", "panels": [{"kind": "bars", "categories": ["a"], "series": {"s": [1, 2]}}]},
 ]
 
@@ -226,5 +228,5 @@ def test_a_figure_of_each_kind_passes(kind: str) -> None:
 
 
 @pytest.mark.parametrize("figure", BAD_FIGURES)
-def test_a_figure_whose_lengths_disagree_is_refused(figure: dict[str, object]) -> None:
+def test_a_wrong_figure_is_refused(figure: dict[str, object]) -> None:
     assert shapes.wrong_figures({"f": figure}).startswith("figure 'f': ")

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from hooks import sources
+from hooks.errors import GuideError
 from hooks.sources import Source
 
 KINDS: list[dict[str, Any]] = [
@@ -50,6 +53,24 @@ def test_the_list_is_escaped_and_links_pages() -> None:
     assert '<h2 id="papers">Papers</h2>' in html
     assert '<a href="/__root__/a/">A &lt;page&gt;</a>, <a href="/__root__/b/">B</a>' in html
     assert "<code>arxiv.org/abs/1</code>" in html
+
+
+@pytest.mark.parametrize(
+    ("listed", "says"),
+    [
+        ("yes", "no table of `own` and `kinds`"),
+        ({"own": [], "kind": []}, "no table of `own` and `kinds`"),
+        ({"own": "https://a.org/"}, "'https://a.org/' is no list"),
+        ({"kinds": {"title": "A"}}, "`kinds` is no list"),
+        ({"kinds": [{"match": ["https://a.org/"]}]}, "has no title"),
+        ({"kinds": [{"title": "A", "match": "https://a.org/"}]}, "is no list"),
+        ({"kinds": [{"title": "A", "match": ["https://(a"]}]}, "is no pattern"),
+    ],
+)
+def test_a_wrong_list_of_kinds_is_an_error(listed: Any, says: str) -> None:
+    with pytest.raises(GuideError, match=says):
+        sources.check(listed)
+    sources.check({"own": ["https://own.org/"], "kinds": KINDS})
 
 
 def test_only_a_marked_page_is_filled() -> None:

@@ -16,6 +16,8 @@ LAB = "docs/labs/tiny.py"
 LAB_RECORD = "docs/labs/tiny.ipynb"
 CONFIG = "mkdocs.yml"
 README = "README.md"
+GLOSSARY = "docs/glossary.md"
+CURRICULUM = "docs/curriculum.toml"
 
 FILES = {
     HOME: """\
@@ -38,6 +40,21 @@ description: How it is verified.
 
 <!-- guide:errors demo -->
 """,
+    GLOSSARY: """\
+---
+description: Two words.
+---
+# Glossary
+
+### Sum
+
+What an addition gives. [OEIS](https://oeis.org/wiki/Sum)
+
+### Addend
+
+What is added. [OEIS](https://oeis.org/wiki/Addend)
+""",
+    CURRICULUM: '[sums]\nP1 = "Three numbers have a sum."\n',
     PAGE: """\
 ---
 description: One of everything.
@@ -196,6 +213,7 @@ nav:
   - Plain: demo/plain.md
   - Lab: labs/tiny.ipynb
   - How: how.md
+  - Words: glossary.md
 """
 
 

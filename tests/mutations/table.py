@@ -5,7 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from tests.mutations.small import CONFIG, HOME, HOW, LAB, LAB_RECORD, LOCKED, OUTCOMES, PAGE, PROGRAM, README, RECORD
+from tests.mutations.small import (
+    CONFIG,
+    CURRICULUM,
+    GLOSSARY,
+    HOME,
+    HOW,
+    LAB,
+    LAB_RECORD,
+    LOCKED,
+    OUTCOMES,
+    PAGE,
+    PROGRAM,
+    README,
+    RECORD,
+)
 
 Stage = Literal["build", "tests"]
 
@@ -94,6 +108,7 @@ MUTATIONS = [
     Mutation(
         "an unknown data-run", PAGE, 'data-run="no"', 'data-run="fresh"', 'plain.md:68: data-run="fresh" means nothing'
     ),
+    Mutation("an attribute that nothing reads", PAGE, "```js\n", "```js {data-rum=no}\n", "plain.md:60: the header"),
     Mutation(
         "a parsed block that is not to run",
         PAGE,
@@ -142,6 +157,19 @@ MUTATIONS = [
     ),
     # Markup that came out as text.
     Mutation("an unknown block", PAGE, "/// details | More", "/// unheard | More", "unheard"),
+    Mutation(
+        "a block with two titles",
+        PAGE,
+        "/// details | More\n",
+        "/// details | More\n    title: Less\n",
+        "plain.md:53: `/// details | More` starts no block that can be read",
+    ),
+    Mutation(
+        "a mark that nothing fills in", HOME, "guide:totals", "guide:total", "docs/index.md:8: a mark that nothing"
+    ),
+    Mutation(
+        "a link to no reference", PAGE, "Back [home](../index.md)", "Back [home][home]", "plain.md:6: a link to a"
+    ),
     Mutation("an unclosed block", PAGE, "echo hello\n```\n///", "echo hello\n```", "plain.md"),
     Mutation("a value without its record's name", PAGE, "plain.py:answer", "plain.py:no_such", "plain.md:6"),
     Mutation(
@@ -178,6 +206,7 @@ MUTATIONS = [
     Mutation("a stale record", PROGRAM, "sum([1, 2, 3])", "sum([3, 2, 1])", "changed after it was recorded"),
     Mutation("a missing record", RECORD, None, None, "has no record for cpu"),
     Mutation("a record that is no record", RECORD, '"claims"', '"clams"', "plain.cpu.json"),
+    Mutation("a figure with a key that nothing reads", RECORD, '"xlabel"', '"xlable"', "nothing reads 'xlable'"),
     Mutation("a record of other versions", RECORD, '"keras": "', '"keras": "0.', "was recorded with keras"),
     Mutation("a wrong output in the record", RECORD, "total: 6", "total: 7", "total: 7", "tests"),
     Mutation("a wrong number in the record", RECORD, '"answer": 6', '"answer": 8', "answer", "tests"),
@@ -222,10 +251,29 @@ MUTATIONS = [
         "the question id 'plain-total' is also used at docs/",
     ),
     # What every page has.
+    Mutation("a page in Latin-1", PAGE, "Just words", "Just w\udcf6rds", "plain.md:65: a character here is not UTF-8"),
+    Mutation("a README in Latin-1", README, "A block", "A bl\udcf6ck", "README.md:3: a character here is not UTF-8"),
+    Mutation(
+        "a key of search that nothing reads",
+        PAGE,
+        "description: One of everything.\n",
+        "description: One of everything.\nsearch:\n  alias: [plain]\n",
+        "plain.md:4: nothing reads `search: alias`",
+    ),
+    Mutation(
+        "search that is a list",
+        PAGE,
+        "description: One of everything.\n",
+        "description: One of everything.\nsearch: [aliases]\n",
+        "plain.md:3: `search: ['aliases']` will not do",
+    ),
+    Mutation(
+        "a day that no month has", PAGE, "One of everything.", "2026-13-45", "plain.md:1: the front matter is no YAML"
+    ),
     Mutation(
         "a page without a description", PAGE, "description: One of everything.\n", "", "plain.md:1: the page has no"
     ),
-    Mutation("a page with two titles", PAGE, TEXT, f"# Another\n\n{TEXT}", "plain.md:1: the page has 2 titles"),
+    Mutation("a page with two titles", PAGE, TEXT, f"# Another\n\n{TEXT}", "plain.md:64: the page has 2 titles"),
     # Search.
     Mutation(
         "aliases for search that are no list",
@@ -249,6 +297,48 @@ MUTATIONS = [
         "  redirects: {old/: new/}\n",
         "the redirect of old/ leads to new/, which is no page",
     ),
+    Mutation(
+        "redirects that are a list",
+        CONFIG,
+        "  redirects: {}\n",
+        "  redirects: [old/, how/]\n",
+        "mkdocs.yml:47: `extra.redirects` is no table",
+    ),
+    Mutation(
+        "a redirect to no anchor",
+        CONFIG,
+        "  redirects: {}\n",
+        "  redirects: {old/: how/#no-such}\n",
+        "mkdocs.yml:47: a dead anchor",
+    ),
+    Mutation("a misspelt setting", CONFIG, "  redirects: {}\n", "  redirect: {}\n", "mkdocs.yml:47: nothing reads"),
+    Mutation("sources without a title", CONFIG, "title: Data sets, ", "", "`extra.sources` cannot be used"),
+    # The glossary and the curriculum.
+    Mutation("a term twice", GLOSSARY, "### Addend", "### Sums", "docs/glossary.md:10: the term 'Sums' stands twice"),
+    Mutation(
+        "a term without a source", GLOSSARY, " [OEIS](https://oeis.org/wiki/Addend)", "", "glossary.md:10: the term"
+    ),
+    Mutation(
+        "a term without a definition",
+        GLOSSARY,
+        "What an addition gives. [OEIS](https://oeis.org/wiki/Sum)\n",
+        "",
+        "docs/glossary.md:6: the term 'Sum' has no definition",
+    ),
+    Mutation(
+        "a question that covers no row",
+        PAGE,
+        "covers: [P1]",
+        "covers: [P2]",
+        "plain.md:88: option `covers`: docs/curriculum.toml",
+    ),
+    Mutation(
+        "a row that says nothing",
+        CURRICULUM,
+        '"Three numbers have a sum."',
+        "3",
+        "docs/curriculum.toml:2: `P1` is no row",
+    ),
     # Links and resources.
     Mutation(
         "a list of errors for no section",
@@ -263,6 +353,21 @@ MUTATIONS = [
     Mutation("a link to the site's root", PAGE, "(../index.md)", "(/index.html)", "link"),
     Mutation("an image without alt text", PAGE, "![A dot]", "![]", "an image without a text"),
     Mutation("a missing image", PAGE, "dot.png", "dit.png", "dit.png"),
+    Mutation(
+        "a missing image that another page shows too",
+        PAGE,
+        "Divide by something else.",
+        "![A dot](../assets/dit.png)",
+        "docs/demo/plain.md:83: the page fetches what is not there: ../assets/dit.png",
+    ),
+    Mutation("a figure with an empty alt text", PAGE, "alt: A line that rises.", "alt:", "plain.md:77: option `alt`"),
+    Mutation(
+        "an option twice",
+        PAGE,
+        "    alt: A line that rises.\n",
+        "    alt: A line that rises.\n    alt: A line that falls.\n",
+        "plain.md:78: `/// figure` has the option `alt` twice",
+    ),
     Mutation("a figure without alt text", PAGE, "    alt: A line that rises.\n", "", "alt"),
     Mutation("a duplicate id", PAGE, "## Nested", "## Nested {#lst-total}", "the id 'lst-total' stands 2 times"),
     Mutation(
@@ -316,9 +421,25 @@ MUTATIONS = [
         "---\ndescription: Words.\n---\n# Mine\n",
         "docs/My page.md: the name of this page becomes its address, and is none",
     ),
-    Mutation("a page of nav that does not exist", CONFIG, "how.md", "hew.md", "docs/how.md: this page is not in nav"),
     Mutation(
-        "a page that is excluded", CONFIG, "strict: true\n", "strict: true\nexclude_docs: how.md\n", "a dead link: "
+        "a page of nav that does not exist",
+        CONFIG,
+        "how.md",
+        "hew.md",
+        "mkdocs.yml:14: nav names hew.md, and there is no page docs/hew.md",
+    ),
+    Mutation(
+        "a page of nav twice", CONFIG, "  - How: how.md\n", "  - how.md\n  - A: how.md\n", "mkdocs.yml:15: nav names"
+    ),
+    Mutation(
+        "a section of nav without pages", CONFIG, "  - How: how.md\n", "  - How: how.md\n  - A: []\n", "has no pages"
+    ),
+    Mutation(
+        "a page that is excluded",
+        CONFIG,
+        "strict: true\n",
+        "strict: true\nexclude_docs: how.md\n",
+        "mkdocs.yml:15: nav names how.md, which",
     ),
     # Labs.
     Mutation("a lab that changed", LAB, "1 + 1", "1 + 2", "tiny.py: this lab changed after it was recorded"),

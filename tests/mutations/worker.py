@@ -151,7 +151,7 @@ def _mutate(copy: Path, job: dict) -> None:
     if job["old"] not in before:
         raise LookupError(f"{job['file']} does not hold {job['old']!r}")
     after = before.replace(job["old"], job["new"], 1)
-    file.write_text(after, "utf8")
+    file.write_text(after, "utf8", "surrogateescape")
     if job["rehash"]:
         # Only a run can tell: the record says that it is of this very source.
         record = file.with_name(f"{file.stem}.cpu.json")

@@ -12,7 +12,7 @@ import nbformat
 import pytest
 from bs4 import BeautifulSoup
 
-from hooks import labs, programs, records, tree
+from hooks import curriculum, labs, programs, records, tree
 from hooks.blocks import blocks_of
 from hooks.errors import ROOT
 from hooks.pages import DOCS, Pages, paths
@@ -50,6 +50,11 @@ def test_what_is_published_is_what_is_checked(page: Path, built_site: Path, page
     assert [block.sha256 for block in shown] == [block.sha256 for block in tested]
     counted = [entry["sha256"] for entry in data["blocks"] if entry["page"] == f"{DOCS}/{page}"]
     assert counted == [block.sha256 for block in tested]
+
+
+def test_every_row_of_the_curriculum_is_asked(data: dict[str, Any]) -> None:
+    asked = {row for question in data["questions"] for row in question["covers"]}
+    assert set(curriculum.rows()) - asked == set()
 
 
 class _Seen(HTMLParser):

@@ -1,0 +1,52 @@
+"""Where things stand in YAML: what PyYAML knows while it reads, and forgets when it hands out plain data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def lines_of(text: str, value: object) -> list[int]:
+    """Return the lines, from 1, at which a key or a value stands.
+
+    Args:
+        text: YAML that can be read.
+        value: a plain one; numbers are found as they are written.
+    """
+    return [
+        node.start_mark.line + 1
+        for node in _nodes(text)
+        if isinstance(node, yaml.ScalarNode) and node.value == str(value)
+    ]
+
+
+def twice(text: str) -> tuple[str, int] | None:
+    """Return the first key that stands twice in one mapping, and the line of the second; None where none does.
+
+    Raises:
+        yaml.YAMLError: it cannot be read.
+    """
+    for node in _nodes(text):
+        seen = set()
+        for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
+            if isinstance(key, yaml.ScalarNode):
+                if key.value in seen:
+                    return key.value, key.start_mark.line + 1
+                seen.add(key.value)
+    return None
+
+
+def _nodes(text: str) -> Iterator[yaml.Node]:
+    """Yield every node of all documents in order; tags such as `!ENV` need no meaning for that."""
+    left = [node for node in reversed(list(yaml.compose_all(text, yaml.SafeLoader))) if node]
+    while left:
+        node = left.pop()
+        yield node
+        if isinstance(node, yaml.MappingNode):
+            left += [one for pair in reversed(node.value) for one in reversed(pair)]
+        elif isinstance(node, yaml.SequenceNode):
+            left += reversed(node.value)

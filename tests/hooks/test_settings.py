@@ -1,0 +1,72 @@
+"""What mkdocs.yml says beyond what MkDocs checks."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+from mkdocs.structure.nav import Link, Navigation, Section
+
+from hooks import errors, pages, settings
+from hooks.errors import GuideError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+GOOD = "nav:\n  - a.md\nextra:\n  redirects: {}\n  repository: {name: a/b, branch: main, pages_branch: pages}\n"
+
+
+def config(root: Path, text: str) -> Any:
+    (root / settings.FILE).write_text(text)
+    return SimpleNamespace(extra=yaml.safe_load(text).get("extra", {}))
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(errors, "ROOT", tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("redirects", "redirect", "4: nothing reads `extra: redirect`. .*did you mean `redirects`"),
+        ("extra:", "nav: []\nextra:", "3: the key 'nav' stands twice"),
+        ("{name: a/b, branch: main, pages_branch: pages}", "a/b", "5: `extra.repository` does not name"),
+        ("branch: main, ", "", "5: `extra.repository` does not name"),
+        ("name: a/b", "name: the guide", "5: `extra.repository` does not name"),
+        ("name: a/b", "name: 3", "5: `extra.repository` does not name"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_line(root: Path, old: str, new: str, says: str) -> None:
+    settings.check(config(root, GOOD))
+    with pytest.raises(GuideError, match=rf"^mkdocs\.yml:{says}"):
+        settings.check(config(root, GOOD.replace(old, new, 1)))
+
+
+def test_what_nav_names_and_what_it_leaves_out(root: Path) -> None:
+    text = "nav:\n  - a.md\n  - X: b/c.md\n  - Y: [a.md]\n  - Z: []\n  - https://x.org\n  - dot.png\n"
+    (root / settings.FILE).write_text(text)
+    page: Any = SimpleNamespace(file=SimpleNamespace(src_uri="a.md"), is_homepage=True)
+    picture: Any = SimpleNamespace(file=SimpleNamespace(src_uri="dot.png"))
+    items = [page, Link("X", "b/c.md"), Section("Y", [page]), Section("Z", []), Link("W", "https://x.org/")]
+    files: Any = SimpleNamespace(
+        documentation_pages=lambda: [SimpleNamespace(src_uri=name) for name in ("a.md", "b/d.md")]
+    )
+    said = [str(wrong) for wrong in pages.wrong_nav(Navigation(items, [page, page, picture]), files, "docs")]
+    assert [one.partition(". Cure")[0] for one in said] == [
+        "mkdocs.yml:3: nav names b/c.md, and there is no page docs/b/c.md",
+        "mkdocs.yml:7: nav names dot.png, which is no page of the site",
+        "mkdocs.yml:5: the section 'Z' of nav has no pages",
+        "mkdocs.yml:4: nav names a.md twice",
+        "docs/b/d.md: this page is not in nav",
+    ]
+
+
+def test_a_text_that_is_not_utf8_is_named_with_its_line(root: Path) -> None:
+    (root / "a.md").write_bytes(b"one\ntwo\nthr\xe9e\n")
+    with pytest.raises(GuideError, match=r"^a\.md:3: a character here is not UTF-8") as caught:
+        errors.read(root / "a.md")
+    assert caught.value.line == 3

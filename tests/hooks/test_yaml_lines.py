@@ -1,0 +1,22 @@
+"""Where keys and values of YAML stand."""
+
+from __future__ import annotations
+
+import pytest
+
+from hooks import yaml_lines
+
+TEXT = "a: !ENV [b, 1]\nlist:\n  - c: d.md\n  - d.md\n---\nb: 2\n"
+
+
+@pytest.mark.parametrize(("value", "lines"), [("a", [1]), ("b", [1, 6]), ("d.md", [3, 4]), (1, [1]), ("e", [])])
+def test_lines(value: object, lines: list[int]) -> None:
+    assert yaml_lines.lines_of(TEXT, value) == lines
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [(TEXT, None), ("", None), ("a: 1\nb:\n  a: 1\n  c: 2\n  c: 3\n", ("c", 5)), ("a: 1\n'a': 2\n", ("a", 2))],
+)
+def test_a_key_that_stands_twice(text: str, found: tuple[str, int] | None) -> None:
+    assert yaml_lines.twice(text) == found

@@ -119,7 +119,7 @@ def _known(
         line = next(iter(yaml_lines.lines_of(text, key)), 1)
         if key not in keys:
             cure = f"remove it, or correct it ({reference.near(str(key), keys)})"
-            raise GuideError(file, line, f"nothing reads `{above}{key}` in the front matter", cure)
+            raise GuideError(file, line, f"the front matter of this guide has no `{above}{key}`", cure)
         right, cure = keys[key]
         if not right(value):
             raise GuideError(file, line, f"`{above}{key}: {value}` will not do in the front matter", cure)

@@ -81,7 +81,7 @@ class Runner:
         self.limit = limit or max(1, min(devices.cores(), memory))
         self._launcher = launch.Launcher(preload, folder)
         self._waiting: list[_Job] = []
-        self._busy, self._alone, self._closed = 0, False, False
+        self._busy, self._alone, self._held, self._closed = 0, False, False, False
         self._change = threading.Condition()
         self._threads: list[threading.Thread] = []
         self._sockets: set[socket.socket] = set()
@@ -150,6 +150,16 @@ class Runner:
         expected = 5.0 * len(names) if expected is None else expected
         return self._submit(_Job(message, finish, expected, slots, False, {}, future))
 
+    def hold(self, held: bool) -> None:
+        """Keep jobs that want to be alone waiting while the caller itself keeps the machine busy.
+
+        Args:
+            held: whether they wait from now on.
+        """
+        with self._change:
+            self._held = held
+            self._change.notify_all()
+
     def close(self) -> None:
         """End everything: running jobs are killed with all their children, folders removed. It may be called twice."""
         with self._change:
@@ -200,7 +210,8 @@ class Runner:
             while not self._closed:
                 for job in self._waiting:
                     fits = not job.alone and self._busy + job.slots <= self.limit
-                    if not self._alone and (fits or self._busy == 0):
+                    free = self._busy == 0 and not (job.alone and self._held)
+                    if not self._alone and (fits or free):
                         self._waiting.remove(job)
                         self._busy += job.slots
                         self._alone = job.alone

@@ -35,6 +35,7 @@ from tests.plugin_runner import device_of, request_page, request_program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from concurrent.futures import Future
 
     from hooks.programs import Program
     from hooks.runner import Result
@@ -184,15 +185,15 @@ class GuideRunner(DefaultRunner):
 class BlockItem(MarkdownInlinePythonItem):
     """A block, under a name that people can read and select."""
 
-    def prefetch(self) -> None:
-        """Ask for what this block needs, so that it runs while other tests do."""
+    def prefetch(self) -> Future[Any] | None:
+        """Ask for what this block needs, so that it runs while other tests do; `None` where nothing runs for it."""
         collected: Collected = self.config.pluginmanager.get_plugin(PLUGIN)
         block = collected.block(self.test_definition)
         program = program_of(block)
         if program:
-            request_program(self.config, program)
-        elif block.language == "python" and block.run != "no":
-            collected.run_page(self.path)
+            return request_program(self.config, program)
+        inline = block.language == "python" and block.run != "no"
+        return collected.run_page(self.path)[1] if inline else None
 
 
 class PageFile(MarkdownTextFile):

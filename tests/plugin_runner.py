@@ -3,6 +3,7 @@
 A test module or a collector asks with `request_program(config, program)` or `request_page(config, name, blocks)` and
 gets a future. What runs is submitted when collection has ended, so that the runner chooses the order: the programs of
 the selected tests (a parameter named `program`, a path), and what the method `prefetch()` of a selected item asks for.
+Tests that would wait for it come last, so that the others run meanwhile; programs that want to be alone wait for these.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import time
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -35,6 +36,8 @@ class Shared:
 
     def ask(self, key: str, program: Program | None, device: str, submit: Any) -> Future[Any]:
         """Return the future kept under `key`; else one from the cache, else one of a job submitted now."""
+        if self.runner is not None:
+            self.runner.hold(False)
         if key in self.futures:
             return self.futures[key]
         kept = results.load(key, program=program, device=device)
@@ -117,14 +120,10 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     why = devices.present(device_of(config))
     if why:
         raise pytest.UsageError(f"--device={device_of(config)}: {why}")
-    for item in session.items:
-        if asked := _asks(item):
-            with contextlib.suppress(GuideError):  # the test itself loads it again and says what is wrong
-                request_program(config, programs.load(asked))
-        prefetch = getattr(item, "prefetch", None)
-        if callable(prefetch):
-            with contextlib.suppress(GuideError):
-                prefetch()
+    waiting = {item for item in session.items if (asked := _ahead(item)) and not asked.done()}
+    session.items.sort(key=waiting.__contains__)
+    if len(waiting) < len(session.items) and (runner := config.stash[SHARED].runner):
+        runner.hold(True)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -165,6 +164,17 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     if shared is not None and shared.runner is not None:
         shared.runner.close()
         results.sweep(time.time())
+
+
+def _ahead(item: pytest.Item) -> Future[Any] | None:
+    """Ask for what a test will ask for; a mistake is left to the test, which says what is wrong."""
+    with contextlib.suppress(GuideError):
+        if asked := _asks(item):
+            return request_program(item.config, programs.load(asked))
+        prefetch = getattr(item, "prefetch", None)
+        if callable(prefetch):
+            return cast("Future[Any] | None", prefetch())
+    return None
 
 
 def _asks(item: pytest.Item) -> str:

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
+import pytest
 
 from hooks import devices
 from hooks.errors import ROOT
@@ -30,8 +31,6 @@ from tests import child
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    import pytest
 
 # A loaded run takes about an hour.
 SECONDS = 6600
@@ -41,9 +40,10 @@ MARK = "GUIDE_STURDY"
 SEED = "GUIDE_SHUFFLE"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Shuffle the tests of this run: this module is also the plugin that the runs load."""
-    random.Random(os.environ[SEED]).shuffle(items)
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Shuffle the tests of this run: this module is also the plugin that the runs load, after all who sort."""
+    random.Random(os.environ[SEED]).shuffle(session.items)
 
 
 @contextmanager

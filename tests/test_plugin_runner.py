@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -11,23 +12,57 @@ from hooks.errors import GuideError
 from tests import plugin_runner
 
 
+class Item:
+    """A test as the plugin sees it; `asked` holds the names of those whose `prefetch` was called."""
+
+    def __init__(self, name: str, asked: list[str], *, error: str = "", done: bool | None = None) -> None:
+        self.name, self.asked, self.error, self.done = name, asked, error, done
+        self.config: Any = None
+
+    def prefetch(self) -> Future[str] | None:
+        self.asked.append(self.name)
+        if self.error:
+            raise GuideError("snippets/a/b.py", 1, self.error, "write it")
+        if self.done is None:
+            return None
+        future: Future[str] = Future()
+        if self.done:
+            future.set_result("from the cache")
+        return future
+
+
+def finish(items: list[Any], runner: Any = None) -> list[str]:
+    """Let the plugin see the end of collection and return the names of the tests in their order."""
+    stash = {plugin_runner.SHARED: SimpleNamespace(runner=runner)}
+    config = SimpleNamespace(option=SimpleNamespace(collectonly=False), getoption=lambda _name: "cpu", stash=stash)
+    for item in items:
+        item.config = config
+    session = SimpleNamespace(config=config, items=items)
+    plugin_runner.pytest_collection_finish(cast("pytest.Session", session))
+    return [item.name for item in items]
+
+
 def test_a_mistake_of_one_item_keeps_no_other_from_being_asked_for() -> None:
     """A program with a mistake, also one beside a block in another language, fails in its own test alone."""
-    asked = []
-
-    def wrong() -> None:
-        asked.append("wrong")
-        raise GuideError("snippets/a/b.py", 1, "it has no metadata", "write it")
-
-    items = [
-        SimpleNamespace(callspec=SimpleNamespace(params={"program": "no/such/program.py"})),
-        SimpleNamespace(prefetch=wrong),
-        SimpleNamespace(prefetch=lambda: asked.append("right")),
-        SimpleNamespace(),
-    ]
-    config = SimpleNamespace(option=SimpleNamespace(collectonly=False), getoption=lambda _name: "cpu")
-    plugin_runner.pytest_collection_finish(cast("pytest.Session", SimpleNamespace(config=config, items=items)))
+    asked: list[str] = []
+    missing = Item("missing", asked)
+    missing.callspec = SimpleNamespace(params={"program": "no/such/program.py"})  # type: ignore[attr-defined]
+    finish([missing, Item("wrong", asked, error="it has no metadata"), Item("right", asked)])
     assert asked == ["wrong", "right"]
+
+
+def test_what_would_wait_comes_last_and_other_tests_run_meanwhile() -> None:
+    asked: list[str] = []
+    held: list[bool] = []
+    items = [Item("a", asked, done=False), Item("b", asked), Item("c", asked, done=False), Item("d", asked, done=True)]
+    assert finish(items, SimpleNamespace(hold=held.append)) == ["b", "d", "a", "c"]
+    assert held == [True]
+
+
+def test_where_all_would_wait_nothing_is_held() -> None:
+    held: list[bool] = []
+    assert finish([Item("a", [], done=False)], SimpleNamespace(hold=held.append)) == ["a"]
+    assert held == []
 
 
 def shown(error: Exception, params: dict[str, str]) -> Any:

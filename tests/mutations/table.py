@@ -258,7 +258,7 @@ MUTATIONS = [
         PAGE,
         "description: One of everything.\n",
         "description: One of everything.\nsearch:\n  alias: [plain]\n",
-        "plain.md:4: nothing reads `search: alias`",
+        "plain.md:4: the front matter of this guide has no `search: alias`",
     ),
     Mutation(
         "search that is a list",

@@ -44,6 +44,16 @@ def test_who_wants_the_machine_gets_it(
     assert [record.claims["met"] for record in records if record] == [False, False, False]
 
 
+def test_who_wants_the_machine_waits_while_the_caller_keeps_it_busy(program: Make) -> None:
+    with Runner(preload=(), limit=2) as runner:
+        runner.hold(True)
+        alone = runner.submit_program(program("print(1)", alone=True))
+        assert runner.submit_program(program("print(2)")).result(timeout=PATIENCE).ok
+        assert not alone.running()
+        runner.hold(False)
+        assert alone.result(timeout=PATIENCE).ok
+
+
 def test_the_longest_known_starts_first(program: Make, tmp_path: Path) -> None:
     go = tmp_path / "go"
     body = "import time\nmeasures = {'at': time.monotonic()}"

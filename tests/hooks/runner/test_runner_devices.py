@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,7 +14,9 @@ from hooks import devices, launch
 from hooks.errors import ROOT
 from hooks.runner import Block, Runner
 from tests.hooks.runner.kit import LONG, PATIENCE, Make, error_of, run
-from tests.plugin_runner import runner_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 @pytest.mark.parametrize(
@@ -78,9 +81,13 @@ def test_what_hides_the_gpus_from_the_server_does_not_reach_a_job_for_a_gpu(
 # Forked from the process that has TensorFlow imported.
 
 
-def test_a_forked_program_finds_tensorflow_imported_but_not_started(
-    request: pytest.FixtureRequest, program: Make
-) -> None:
+@pytest.fixture(scope="module")
+def preloaded() -> Iterator[Runner]:
+    with Runner(limit=1) as one:
+        yield one
+
+
+def test_a_forked_program_finds_tensorflow_imported_but_not_started(preloaded: Runner, program: Make) -> None:
     one = program(
         """
         import sys, time
@@ -103,12 +110,12 @@ def test_a_forked_program_finds_tensorflow_imported_but_not_started(
         seconds=60,
     )
     for _ in range(2):
-        result = run(runner_of(request.config), one)
+        result = run(preloaded, one)
         assert result.record is not None, result.error
         assert result.record.claims == dict.fromkeys(result.record.claims, True)
 
 
-def test_autograph_reads_the_source_of_a_block_not_of_the_runner(request: pytest.FixtureRequest) -> None:
+def test_autograph_reads_the_source_of_a_block_not_of_the_runner(preloaded: Runner) -> None:
     source = """
 import tensorflow as tf
 
@@ -122,13 +129,11 @@ def count(n):
 
 print(int(count(tf.constant(4))))
 """
-    [result] = runner_of(request.config).submit_page("p", [Block("b", source)]).result(timeout=PATIENCE)
+    [result] = preloaded.submit_page("p", [Block("b", source)]).result(timeout=PATIENCE)
     assert (result.error, result.output) == (None, "10\n")
 
 
-def test_a_program_forks_workers_quickly_from_where_it_was_forked(
-    request: pytest.FixtureRequest, program: Make
-) -> None:
+def test_a_program_forks_workers_quickly_from_where_it_was_forked(preloaded: Runner, program: Make) -> None:
     one = program(
         """
         import multiprocessing
@@ -145,7 +150,7 @@ def test_a_program_forks_workers_quickly_from_where_it_was_forked(
         processes=3,
         seconds=60,
     )
-    result = run(runner_of(request.config), one)
+    result = run(preloaded, one)
     assert result.record is not None, result.error
 
 

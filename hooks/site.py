@@ -188,7 +188,7 @@ def on_env(env: Environment, config: MkDocsConfig, files: Files) -> Environment:
     for page in fresh:
         file = _file(page, config)
         content = error_index.fill(verification.fill(page.content or "", _build.data), uses, file, rendered)
-        if error_index.MARK.search(page.content or ""):
+        if error_index.MARK.search(page.content or "") or verification.WHOLE in (page.content or ""):
             contents.complete(page.toc, content)
         page.content = publish.links(
             content, url=page.url, file=file, repository=config.extra["repository"], cards=cards

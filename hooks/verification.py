@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
+
+from markdown.extensions.toc import slugify
 
 from hooks import locks, programs, records
 from hooks.errors import GuideError
 from hooks.languages import LANGUAGES
-from hooks.markup import DEVICES, NAMES
+from hooks.markup import DEVICES, NAMES, tag
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
 
 TOTALS = "<!-- guide:totals -->"
 WHOLE = "<!-- guide:verification -->"
+DAY = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 CHECKS = {
     "run": "run, as part of a program or by the tests",
     "lab": "run, as part of a lab",
@@ -165,14 +169,17 @@ def tables(data: dict[str, Any]) -> str:
     )
 
 
-def _table(caption: str, heads: tuple[str, ...], rows: Sequence[tuple[str, ...]], *, found: bool = True) -> str:
+def _table(title: str, heads: tuple[str, ...], rows: Sequence[tuple[str, ...]], *, found: bool = True) -> str:
+    """Return a table below a heading, which the contents list of the page then has."""
     if not rows:
         return ""
     head = "".join(f'<th scope="col">{html.escape(text)}</th>' for text in heads)
-    body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    cells = [[DAY.sub(r"<time>\g<0></time>", html.escape(cell)) for cell in row] for row in rows]
+    body = "".join(f"<tr><td>{'</td><td>'.join(row)}</td></tr>" for row in cells)
     search = "" if found else ' data-search-exclude=""'
-    title = html.escape(caption)
-    return f"<table{search}><caption>{title}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    ident = slugify(title, "-")
+    table = f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
+    return f'{tag("h2", html.escape(title), id=ident)}<table aria-labelledby="{ident}"{search}>{table}</table>'
 
 
 def _cell(entry: dict[str, Any] | None) -> str:

@@ -82,6 +82,8 @@ def test_pages_show_it(data: dict) -> None:
     whole = verification.fill(verification.WHOLE, data)
     assert "It would call itself" in whole
     assert house.PATH in whole
+    assert '<h2 id="blocks-by-language">Blocks by language</h2><table aria-labelledby="blocks-by-language">' in whole
+    assert "<td><time>2026-" in whole
     assert verification.fill("<p>a</p>", data) == "<p>a</p>"
 
 

@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
-import pytest
 
 from hooks import devices
 from hooks.errors import ROOT
@@ -31,6 +30,8 @@ from tests import child
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    import pytest
 
 # A loaded run takes about an hour.
 SECONDS = 6600
@@ -40,10 +41,12 @@ MARK = "GUIDE_STURDY"
 SEED = "GUIDE_SHUFFLE"
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_finish(session: pytest.Session) -> None:
-    """Shuffle the tests of this run: this module is also the plugin that the runs load, after all who sort."""
-    random.Random(os.environ[SEED]).shuffle(session.items)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Shuffle the tests of this run: this module is also the plugin that the runs load.
+
+    After that, those that wait for programs are moved to the end, in the order that they have here (`plugin_runner`).
+    """
+    random.Random(os.environ[SEED]).shuffle(items)
 
 
 @contextmanager

@@ -282,7 +282,7 @@ def test_what_the_page_about_verification_says(program: Program) -> None:
     assert data["programs"][0]["locks"]["next"]["status"] == "differs"
     assert data["totals"]["locks"] == {"next": {"differs": 1}}
     shown = verification.tables(data)
-    assert f"<td>differs, {DAY}</td>" in shown
+    assert f"<td>differs, <time>{DAY}</time></td>" in shown
     assert "claim &#x27;weights_equal&#x27; is missing, the record has it" in shown
     stale = dataclasses.replace(run(program, claims={}), sha256="0" * 64)
     locks.write("next", {program.path: stale})

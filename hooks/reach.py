@@ -3,7 +3,7 @@
 Python's audit events tell of what Python itself does in this process (https://docs.python.org/3/library/audit_events.html).
 Native code, such as TensorFlow's own files and gRPC, and other processes are not seen.
 
-Only the standard library is imported: this runs in the program's own process.
+Nothing but the standard library is loaded with it: this runs in the program's own process.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ import socket
 import sys
 from typing import Any
 
-PROJECT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+from hooks import interpreter
+
+PROJECT = str(interpreter.ROOT)
 # Which argument of an event is the path that changes.
 CHANGED = {"os.link": 1, "os.mkdir": 0, "os.remove": 0, "os.rename": 1, "os.rmdir": 0, "os.symlink": 1}
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC

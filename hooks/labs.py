@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import jupytext
 import nbformat
 
-from hooks import records
+from hooks import errors, records
 from hooks.errors import ROOT, GuideError
 
 if TYPE_CHECKING:
@@ -36,12 +36,9 @@ def read(script: Path) -> nbformat.NotebookNode:
     """Return the cells of a lab, not executed.
 
     Raises:
-        GuideError: the script is no text.
+        GuideError: the script is not UTF-8.
     """
-    try:
-        notebook = jupytext.read(script)
-    except UnicodeDecodeError as error:
-        raise GuideError(script, 0, f"this lab cannot be read ({error})", "write it in UTF-8") from None
+    notebook = jupytext.reads(errors.read(script), script.suffix)
     for number, cell in enumerate(notebook.cells):
         cell["id"] = f"cell-{number}"
     return notebook

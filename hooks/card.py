@@ -12,6 +12,7 @@ import re
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
+from packaging.requirements import Requirement
 from pymdownx.highlight import HighlightExtension
 
 from hooks import locks, programs, reference
@@ -29,6 +30,10 @@ PLAIN = {"linenums": False, "line_spans": "", "line_anchors": "", "anchor_linenu
 
 # Names and spaces look like the code around them; without their elements a card is a third smaller.
 PLAIN_TOKEN = re.compile(r'<span class="[nw]">([^<]*)</span>')
+
+
+# A sentence that names more packages is not read.
+MOST_NAMES = 5
 
 
 class Card(GuideBlock):
@@ -56,8 +61,8 @@ class Card(GuideBlock):
             ),
             tag(
                 "p",
-                f"Run it: {tag('code', f'uv run {name}')} fetches what it needs; "
-                f"{tag('code', f'python {name}')} runs it where TensorFlow is installed." + needs(program),
+                f"Run it: {tag('code', f'uv run {name}')} fetches what it imports; "
+                f"{tag('code', f'python {name}')} runs it{where(program)}." + needs(program),
                 class_="program-run",
             ),
             tag(
@@ -83,10 +88,24 @@ class Card(GuideBlock):
         block.text = self.stash("".join(parts))
 
 
+def where(program: programs.Program) -> str:
+    """Return where a program runs without uv: with the packages that it names; empty where it names none."""
+    names = [tag("code", html.escape(Requirement(text).name)) for text in program.dependencies]
+    if len(names) > MOST_NAMES:
+        return " where the packages that its first lines name are installed"
+    return f" where {_listed(names)} {'is' if len(names) == 1 else 'are'} installed" if names else ""
+
+
 def needs(program: programs.Program) -> str:
-    """Return the sentence that names the files a program needs beside it; empty where it needs none."""
-    names = " and ".join(tag("code", html.escape(name)) for name in program.options.files)
-    return f" It needs {names} beside it." if names else ""
+    """Return the sentences on the files a program needs beside it, and on npm's packages; empty where it needs none."""
+    names = [tag("code", html.escape(name)) for name in program.options.files]
+    npm = f" Before it, {tag('code', 'npm ci --ignore-scripts')} fetches the packages that it takes from npm."
+    packages = npm if "package-lock.json" in program.options.files else ""
+    return (f" It needs {_listed(names)} beside it." if names else "") + packages
+
+
+def _listed(names: list[str]) -> str:
+    return " and ".join(part for part in (", ".join(names[:-1]), names[-1]) if part)
 
 
 def verified(program: programs.Program) -> str:

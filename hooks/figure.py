@@ -73,10 +73,11 @@ def _table(data: dict[str, Any], name: str) -> str:
     columns, rows = _cells(data)
     if not rows or len(rows) > MOST_ROWS:
         return ""
-    title = tag("caption", tag("p", html.escape(str(data["title"])))) if data.get("title") else ""
+    said = ": ".join(str(text) for text in (data.get("title"), _measured(data)) if text)
+    title = tag("caption", tag("p", html.escape(said))) if said else ""
     head = "".join(tag("th", html.escape(str(column)), scope="col") for column in columns)
     body = "".join(
-        tag("tr", tag("th", text_of(row[0]), scope="row") + "".join(tag("td", text_of(cell)) for cell in row[1:]))
+        tag("tr", tag("th", _place(row[0]), scope="row") + "".join(tag("td", text_of(cell)) for cell in row[1:]))
         for row in rows
     )
     table = tag("table", title + tag("thead", tag("tr", head)) + tag("tbody", body), class_="guide-cells")
@@ -91,7 +92,7 @@ def _cells(data: dict[str, Any]) -> tuple[list[str], list[list[Any]]]:
             return [data.get("xlabel") or "x", *data["series"]], [list(row) for row in rows]
         case "bars":
             rows = zip(data["categories"], *data["series"].values(), strict=True)
-            return ["category", *data["series"]], [list(row) for row in rows]
+            return [_bar_labels(data)[0], *data["series"]], [list(row) for row in rows]
         case "matrix" | "grid":
             cells = data["values"] if data["kind"] == "matrix" else _words(data)
             named = zip(data["rows"], cells, strict=True)
@@ -104,6 +105,32 @@ def _cells(data: dict[str, Any]) -> tuple[list[str], list[list[Any]]]:
             return ["lane", "label", "group", "start", "end"], spans
         case _:
             return [], []
+
+
+def _measured(data: dict[str, Any]) -> str:
+    """Return what the numbers of a table are, mostly a unit: the label of the axis that they stand along."""
+    match data["kind"]:
+        case "lines":
+            return data.get("ylabel") or ""
+        case "bars":
+            return _bar_labels(data)[1]
+        case "timeline":
+            return data.get("xlabel") or ""
+        case _:
+            return ""
+
+
+def _bar_labels(data: dict[str, Any]) -> tuple[str, str]:
+    """Return what the names below bars are, and what their lengths are."""
+    below, beside = data.get("xlabel") or "", data.get("ylabel") or ""
+    lying = data.get("horizontal", not beside)
+    return (beside or "category", below) if lying else (below or "category", beside)
+
+
+def _place(value: Any) -> str:
+    """Return the place of a row along the axis, as the axis shows it: a year has no comma."""
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return f"{value:.6g}" if number and abs(value) < 1e4 else text_of(value)
 
 
 def _words(data: dict[str, Any]) -> list[list[str]]:

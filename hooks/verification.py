@@ -121,8 +121,8 @@ def tables(data: dict[str, Any]) -> str:
     total = data["totals"]
     checks = [(CHECKS[name], f"{count:,}") for name, count in total["checks"].items()]
     languages = [
-        (name, f"{count:,}", LANGUAGES[name].how if name in LANGUAGES else "run")
-        for name, count in total["languages"].items()
+        (name, f"{sum(checks.values()):,}", ", ".join(f"{count:,} {check}" for check, count in checks.items()))
+        for name, checks in _by_language(data["blocks"]).items()
     ]
     others = {lock: locks.named(held) for lock, held in data["locks"].items()}
     shown = [
@@ -196,6 +196,15 @@ def _lock_cell(entry: dict[str, Any] | None) -> str:
     if entry is None or entry["status"] == "stale":
         return "not yet verified" if entry is None else "not yet verified again"
     return f"{entry['status']}, {entry['recorded']}"
+
+
+def _by_language(blocks: list[dict[str, Any]]) -> dict[str, dict[str, int]]:
+    """Return how many blocks of each language were checked in which way; a cell of a lab ran."""
+    found: dict[str, Counter[str]] = {}
+    for block in blocks:
+        check = "run" if block["check"] == "lab" else block["check"]
+        found.setdefault(block["language"], Counter())[check] += 1
+    return {name: dict(sorted(found[name].items(), key=lambda one: one[0] == "not run")) for name in sorted(found)}
 
 
 def _on_devices(devices: dict[str, int]) -> str:

@@ -248,6 +248,27 @@ def test_data_as_a_table(name: str, row: list[str]) -> None:
     assert [cell.get_text() for cell in table.select("tr")[2].select("th, td")] == row
 
 
+@pytest.mark.parametrize(
+    ("data", "caption", "heads"),
+    [
+        (PICTURES["bars"], "images per second", ["category", "from disk", "from memory"]),
+        (PICTURES["bars-flat"], "milliseconds for a step", ["category", "time"]),
+        (PICTURES["bars"] | {"title": "Speed", "xlabel": "stage"}, "Speed: images per second", ["stage"]),
+        (PICTURES["lines-log"], "bytes sent by each device", ["replicas", "ring", "all to one"]),
+    ],
+)
+def test_a_table_says_what_its_numbers_are(data: dict[str, Any], caption: str, heads: list[str]) -> None:
+    table = BeautifulSoup(figure.numbers(data, "a"), "html.parser")
+    assert [part.get_text() for part in table.select("caption")] == [caption]
+    assert [cell.get_text() for cell in table.select("thead th")][: len(heads)] == heads
+
+
+def test_a_year_has_no_comma() -> None:
+    years = {"kind": "lines", "x": [2018, 2024, 12000], "series": {"state": [5.4, 6480.0, None]}}
+    table = BeautifulSoup(figure.numbers(years, "a"), "html.parser")
+    assert [cell.get_text() for cell in table.select("tbody th")] == ["2018", "2024", "12,000"]
+
+
 @pytest.mark.parametrize("name", ["lines", "scatter", "field"])
 def test_what_no_table_would_help(name: str) -> None:
     assert figure.numbers(PICTURES[name], "a") == ""

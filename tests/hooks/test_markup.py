@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -71,10 +72,10 @@ def test_card(program: Program) -> None:
     code = BeautifulSoup(used.codes["strategies/mirrored.py"], "html.parser")
     assert code.get_text() == program.source
     assert code.select(".highlight .kc")
-    assert {code.get_text() for code in card.select(".program-run code")} == {
-        "uv run mirrored.py",
-        "python mirrored.py",
-    }
+    run = (
+        "Run it: uv run mirrored.py fetches what it imports; python mirrored.py runs it where tensorflow is installed."
+    )
+    assert [part.get_text() for part in card.select(".program-run")] == [run]
     assert [(a["href"], a.get("download")) for a in card.select("a")] == [
         ("/__root__/programs/strategies/mirrored.py", None),
         ("/__root__/programs/strategies/mirrored.py", "mirrored.py"),
@@ -95,8 +96,30 @@ def test_card_offers_what_the_program_needs_beside_it(program: Program) -> None:
     program.file.with_name("server.py").write_text("one")
     card = soup_of(CARD).select_one("details#program-strategies-mirrored")
     assert card
-    assert "It needs server.py beside it." in card.get_text()
+    assert card.get_text().count("It needs server.py beside it.") == 1
+    assert "npm" not in card.get_text()
     assert [a.get("download") for a in card.select("a")] == [None, "mirrored.py", "server.py", None]
+
+
+@pytest.mark.parametrize(
+    ("dependencies", "files", "said"),
+    [
+        ([], [], "python mirrored.py runs it."),
+        (["keras==3.15.*", "numpy>=2", "tensorflow"], [], "where keras, numpy and tensorflow are installed."),
+        (list("abcdef"), [], "where the packages that its first lines name are installed."),
+        (["numpy"], ["package-lock.json"], "beside it. Before it, npm ci --ignore-scripts fetches the packages"),
+    ],
+)
+def test_card_says_where_its_program_runs(
+    program: Program, dependencies: list[str], files: list[str], said: str
+) -> None:
+    text = program.source.replace('["tensorflow==2.21.*"]', json.dumps(dependencies))
+    table = f"#\n# [tool.guide]\n# files = {json.dumps(files)}\n# ///\n" if files else "# ///\n"
+    program.file.write_text(text.replace("# ///\n", table, 1), encoding="utf-8")
+    for name in files:
+        program.file.with_name(name).write_text("{}")
+    (run,) = soup_of(CARD).select(".program-run")
+    assert said in run.get_text()
 
 
 def test_a_card_is_highlighted_once(program: Program, tmp_path: Path) -> None:

@@ -1,14 +1,17 @@
-"""The imports that a shown section of a program uses and that no block above it on the page shows.
+"""What a shown section of a program uses and no block above it on the page shows: imports, and names to look up.
 
 A program imports at its top, and a page shows its parts. Each fence that shows a section gets its missing imports as an
 attribute of its box: the style sheet shows them in front of the code, the button copies them with it. So a reader who
-copies the blocks of a program one after the other has all its imports.
+copies the blocks of a program one after the other has all its imports. A comment names what else stands only in the
+whole program, such as data that the page describes in words.
 """
 
 from __future__ import annotations
 
 import ast
 import re
+import symtable
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from markdown.postprocessors import Postprocessor
@@ -20,13 +23,34 @@ from hooks.errors import GuideError
 from hooks.fences import fences
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator
+
+    from hooks.sections import Section
 
 ATTRIBUTE = "data-needs"
 # A fence's header whose options stand in no braces.
 HEADER = re.compile(r"(?P<ticks>[`~]{3,})[ ]*\.?python(?P<rest>[^{}]*)$")
 # An attribute in a fence's header is one line.
 _BREAK = "; "
+WHOLE = "# from the whole program: "
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a section of a program uses of the rest.
+
+    Args:
+        text: the section.
+        imports: statements at the top level whose names it uses or binds, in the order of the program; true for those
+            that stand in the section itself.
+        takes: other names of the top level that it uses and does not bind, each with the names of the sections that do.
+        makes: names that it binds at the top level.
+    """
+
+    text: str
+    imports: dict[str, bool]
+    takes: dict[str, list[str]]
+    makes: list[str]
 
 
 class Needs(Preprocessor):
@@ -35,19 +59,31 @@ class Needs(Preprocessor):
     def run(self, lines: list[str]) -> list[str]:
         """Look at the page before its snippets are read in."""
         had: dict[str, set[str]] = {}
+        texts: set[str] = set()
         for fence in fences("\n".join(lines), place.current().file):
             path, _, section = fence.snippet.partition(":")
             if fence.language != "python" or not section:
                 continue
             try:
-                uses = of_section(path, section)
-            except GuideError:
+                parts = of_program(path)
+                part = parts[section]
+            except (GuideError, KeyError):
                 continue  # whoever checks the snippets says so, with the page's line
             known = had.setdefault(path, set())
-            if missing := _BREAK.join(line for line, ours in uses.items() if not ours and line not in known):
+            missing = [line for line, ours in part.imports.items() if not ours and line not in known]
+            # Another program on the page may show the same section.
+            hidden = [
+                name
+                for name, sources in part.takes.items()
+                if name not in known and not any(parts[source].text in texts for source in sources)
+            ]
+            if hidden:
+                missing.append(WHOLE + ", ".join(hidden))
+            if missing:
                 header = HEADER.sub(r"\g<ticks>{.python\g<rest>}", lines[fence.line - 1].rstrip())
-                lines[fence.line - 1] = f'{header.removesuffix("}")} {ATTRIBUTE}="{missing}"}}'
-            known.update(uses)
+                lines[fence.line - 1] = f'{header.removesuffix("}")} {ATTRIBUTE}="{_BREAK.join(missing)}"}}'
+            known.update(part.imports, part.makes, hidden)
+            texts.add(part.text)
         return lines
 
 
@@ -63,27 +99,21 @@ class Lines(Postprocessor):
         return start
 
 
-def of_section(path: str, section: str) -> Mapping[str, bool]:
-    """Return the imports at the top level of a program whose names a section uses or binds.
+def of_program(path: str) -> dict[str, Part]:
+    """Return what each section of a program uses, by the section's name.
 
     Args:
         path: the program, for example `strategies/mirrored.py`.
-        section: of the program.
-
-    Returns:
-        A statement for each name, in the order of the program, and whether it stands in the section itself.
 
     Raises:
-        GuideError: there is no such program or section, or the program breaks a rule.
+        GuideError: there is no such program, or it breaks a rule.
     """
     program = programs.load(path)
-    if section not in program.sections:
-        raise GuideError(program.file, 0, f"there is no section {section!r}", "correct the name")
-    found: dict[str, dict[str, bool]] = remember("needs", [program.source], lambda: _found(program))
-    return found[section]
+    found = remember("needs", [program.source], lambda: {name: asdict(part) for name, part in _found(program)})
+    return {name: Part(**part) for name, part in found.items()}
 
 
-def _found(program: programs.Program) -> dict[str, dict[str, bool]]:
+def _found(program: programs.Program) -> Iterator[tuple[str, Part]]:
     tree = ast.parse(program.source)
     imports = [
         (alias.asname or alias.name.partition(".")[0], node.lineno, ast.unparse(_only(node, alias)))
@@ -91,15 +121,58 @@ def _found(program: programs.Program) -> dict[str, dict[str, bool]]:
         if isinstance(node, (ast.Import, ast.ImportFrom))
         for alias in node.names
     ]
-    loads = [(n.id, n.lineno) for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]
-    found = {}
-    for name, part in program.sections.items():
-        used = {word for word, line in loads if part.first <= line <= part.last}
-        found[name] = {
+    bound = _Bound()
+    bound.visit(tree)
+    sections = program.sections
+    makes = {name: [word for word, at in bound.lines.items() if _within(at, part)] for name, part in sections.items()}
+    for name, part in sections.items():
+        used = _used(part.text)
+        uses = {
             statement: part.first <= line <= part.last
             for word, line, statement in imports
             if word in used or part.first <= line <= part.last
         }
+        takes = {
+            word: [other for other in sections if word in makes[other]]
+            for word in bound.lines
+            if word in used and word not in makes[name]
+        }
+        yield name, Part(part.text, uses, takes, makes[name])
+
+
+class _Bound(ast.NodeVisitor):
+    """Finds the names that the top level of a program binds, apart from imports, and the lines on which it does."""
+
+    def __init__(self) -> None:
+        self.lines: dict[str, list[int]] = {}
+
+    def visit(self, node: ast.AST) -> None:
+        """Go through all but what has names of its own."""
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                self.lines.setdefault(node.name, []).append(node.lineno)
+            case ast.Lambda() | ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+                pass
+            case _:
+                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                    self.lines.setdefault(node.id, []).append(node.lineno)
+                elif isinstance(node, ast.ExceptHandler) and node.name:
+                    self.lines.setdefault(node.name, []).append(node.lineno)
+                self.generic_visit(node)
+
+
+def _within(lines: list[int], part: Section) -> bool:
+    return any(part.first <= line <= part.last for line in lines)
+
+
+def _used(code: str) -> set[str]:
+    """Return the names of the top level that code uses, also inside functions that do not bind them."""
+    tables, found = [symtable.symtable(code, "section", "exec")], set()
+    while tables:
+        table = tables.pop()
+        tables += table.get_children()
+        top = table.get_type() == "module"
+        found |= {one.get_name() for one in table.get_symbols() if one.is_referenced() and (top or one.is_global())}
     return found
 
 

@@ -25,6 +25,9 @@ for path, image in zip(paths, load_digits().images, strict=False):
 
 
 # --8<-- [start:stages]
+spans = []  # what ran: lane, begin and end
+
+
 def read(path, seconds):
     """Read a file. The sleep stands for a slow disk or a network; it frees Python's lock as they do."""
     begun = time.time()

@@ -30,7 +30,7 @@ print(f"{100 * share:.0f} % of the images are an 8; always no: {1 - share:.2f} r
 
 # --8<-- [start:fit]
 def fit(weight):
-    """Train one sigmoid unit; a row with an 8 counts `weight` times. Return outputs, recall and false alarms, AUC."""
+    """Train one sigmoid unit; a row with an 8 counts `weight` times. Return held-out outputs and their AUC."""
     keras.utils.set_random_seed(0)
     model = keras.Sequential([keras.Input((64,)), keras.layers.Dense(1, "sigmoid")])
     model.compile(
@@ -65,7 +65,8 @@ cases = {
 }
 shares = {name: found(*case) for name, case in cases.items()}
 right = float(np.mean((plain > 0.5) == y_test))
-print(f"right, above 0.5: {right:.2f}; AUC {plain_auc:.2f}")
+print(f"no weights, above 0.5: {right:.2f} right")
+print(f"AUC: {plain_auc:.2f}, with class_weight {weighted_auc:.2f}")
 print(f"mean output: {plain.mean():.2f}, with class_weight {weighted.mean():.2f}")
 for name, (eights, others) in shares.items():
     print(f"{name}: {eights:.2f} of the 8s found, {others:.2f} false alarms")
@@ -88,7 +89,7 @@ by_threshold, by_weight = (
     shares[name] for name in ("no weights, above 0.1", "class_weight 9, above 0.5")
 )
 claims = {
-    "a_third_is_missed_at_one_half": shares["no weights, above 0.5"][0] < 0.75,
+    "more_than_a_quarter_is_missed": shares["no weights, above 0.5"][0] < 0.75,
     "accuracy_gains_little_over_never": right < 1 - share + 0.1,
     "auc_is_the_share_of_pairs_in_order": bool(abs(pairs.mean() - plain_auc) < 0.01),
     "class_weight_weighs_the_losses_of_rows": bool(

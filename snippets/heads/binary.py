@@ -14,6 +14,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 from sklearn.datasets import load_breast_cancer
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 
 features, malignant = load_breast_cancer(return_X_y=True)
@@ -55,9 +56,11 @@ runs = [fit(seed) for seed in range(3)]
 probability = [model(x_test.astype("float32")).numpy()[:, 0] for model, _ in runs]
 accuracies = [float(np.mean((p > 0.5) == y_test)) for p in probability]
 majority = float(np.mean(y_test == 0))
-print(f"always benign: {majority:.2f} right")
+logistic = float(LogisticRegression().fit(x_train, y_train).score(x_test, y_test))
+print(f"always benign:       {majority:.2f} right")
+print(f"logistic regression: {logistic:.2f} right")
 print(
-    "the network:   "
+    "the network:         "
     + ", ".join(f"{value:.2f}" for value in accuracies)
     + " right (three seeds)"
 )
@@ -80,9 +83,8 @@ model, _ = fit(0, columns=two, epochs=30)
 side = np.linspace(-2.5, 4.0, 40)
 grid = np.array([[a, b] for b in side for a in side], "float32")
 surface = model(grid).numpy().reshape(len(side), len(side))
-print(
-    f"from two measurements alone: {np.mean((model(x_test[:, two])[:, 0] > 0.5) == y_test):.2f} right"
-)
+from_two = float(np.mean((model(x_test[:, two]).numpy()[:, 0] > 0.5) == y_test))
+print(f"from two measurements alone: {from_two:.2f} right")
 # --8<-- [end:boundary]
 
 said = probability[0] > 0.5
@@ -95,6 +97,10 @@ claims = {
     "outputs_between_0_and_1": bool(
         all(((p >= 0) & (p <= 1)).all() for p in probability)
     ),
+    "network_gains_over_logistic_regression": bool(
+        np.mean(accuracies) > logistic + 0.02
+    ),
+    "two_measurements_are_worse": bool(from_two < np.mean(accuracies) - 0.02),
     "majority_above_half": majority > 0.55,
     "lower_threshold_finds_more": bool(found[0.1][0] >= found[0.5][0] >= found[0.9][0]),
     "lower_threshold_alarms_more": bool(
@@ -105,6 +111,7 @@ claims = {
 measures = {
     "majority": round(majority, 2),
     "accuracy": round(float(np.mean(accuracies)), 2),
+    "logistic": round(logistic, 2),
     "train_rows": len(x_train),
     "test_rows": len(x_test),
 }

@@ -15,6 +15,7 @@ import tensorflow as tf
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
+# --8<-- [start:train]
 images, digit = load_digits(return_X_y=True)
 x_train, x_test, y_train, y_test = train_test_split(
     (images / 16).astype("float32"),
@@ -26,7 +27,6 @@ x_train, x_test, y_train, y_test = train_test_split(
 integers, one_hot = y_train[:, None], np.eye(10, dtype="float32")[y_train]
 
 
-# --8<-- [start:train]
 def train(units, activation, loss, labels, seed=0):
     """Take 80 full-batch steps; return the last loss and the outputs for the held-out images."""
     keras.utils.set_random_seed(seed)

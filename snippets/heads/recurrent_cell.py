@@ -61,6 +61,15 @@ print(
 )
 # --8<-- [end:order]
 
+# --8<-- [start:padding]
+padded = np.concatenate([sequence, np.zeros((1, 4, values), "float32")], axis=1)
+read_padding = layer(padded).numpy()[0]
+masked = layer(keras.layers.Masking()(padded)).numpy()[0]
+print("six steps:           ", by_keras.round(4))
+print("and four of zeros:   ", read_padding.round(4))
+print("the same, Masking(): ", masked.round(4))
+# --8<-- [end:padding]
+
 # --8<-- [start:errors]
 mistakes = {
     "two_dimensions": lambda: keras.layers.LSTM(units, name="lstm")(sequence[..., 0]),
@@ -95,6 +104,11 @@ claims = {
     "lstm_equals_loop": bool(np.allclose(by_hand, by_keras, atol=1e-5)),
     "order_matters": bool(np.abs(reversed_order - by_keras).max() > 1e-2),
     "order_is_ignored": bool(np.allclose(reversed_order, by_keras, atol=1e-3)),
+    "zeros_are_read": bool(np.abs(read_padding - by_keras).max() > 1e-2),
+    "zeros_are_read_as_by_hand": bool(
+        np.allclose(read_padding, lstm(padded[0]), atol=1e-5)
+    ),
+    "masking_skips_the_padding": bool(np.allclose(masked, by_hand, atol=1e-5)),
     "parameters_by_formula": layer.count_params() == 4 * units * (values + units + 1),
     "parameters_grow_with_steps": layer.count_params()
     != 4 * units * (values + units + 1),

@@ -15,6 +15,7 @@ import tensorflow as tf
 from sklearn.datasets import load_diabetes
 from sklearn.model_selection import train_test_split
 
+# --8<-- [start:train]
 features, target = load_diabetes(return_X_y=True, scaled=False)
 x_train, x_test, y_train, y_test = train_test_split(
     features, target, test_size=0.3, random_state=0
@@ -27,7 +28,6 @@ scaled = ((raw - middle) / spread).astype("float32")
 baseline = float(np.abs(y_test - middle).mean())
 
 
-# --8<-- [start:train]
 def train(units, activation, loss, labels):
     """Take 120 full-batch steps and return the predictions for the held-out patients."""
     keras.utils.set_random_seed(0)

@@ -25,6 +25,9 @@ for path, image in zip(paths, load_digits().images, strict=False):
 
 
 # --8<-- [start:stages]
+spans = []  # what ran: lane, begin and end
+
+
 def read(path, seconds):
     """Read a file. The sleep stands for a slow disk or a network; it frees Python's lock as they do."""
     begun = time.time()
@@ -100,9 +103,11 @@ PLACES = ["nowhere", "after reading", "after the map", "on disk"]
 rows, later, first_images, drawn, equal = [], {}, {}, {}, True
 for load, amounts in LOADS.items():
     for place in PLACES:
+        first, _ = epoch(pipeline(place, **amounts))
         spans, data = [], pipeline(place, **amounts)
         runs = [epoch(data) for _ in range(EPOCHS)]
         took = [seconds for seconds, _ in runs]
+        first = min(first, took[0])  # the best of two, as for later epochs
         later[load, place], drawn[load, place] = min(took[1:]), spans
         reference = first_images.setdefault(load, runs[0][1])
         equal &= all(
@@ -115,13 +120,13 @@ for load, amounts in LOADS.items():
             [
                 load,
                 place,
-                round(took[0], 3),
+                round(first, 3),
                 round(later[load, place], 3),
                 round(gain, 1),
             ]
         )
         print(
-            f"{load}, cache {place:13}: first epoch {took[0]:.2f} s, later {later[load, place]:.2f} s, {gain:.1f}x"
+            f"{load}, cache {place:13}: first epoch {first:.2f} s, later {later[load, place]:.2f} s, {gain:.1f}x"
         )
 # --8<-- [end:run]
 

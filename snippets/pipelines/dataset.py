@@ -108,6 +108,12 @@ print("different values from Python:", from_python)
 print("different values from TensorFlow:", from_tensorflow)
 # --8<-- [end:traced]
 
+# --8<-- [start:varying]
+sequences = tf.data.Dataset.range(1, 4).map(tf.range)
+padded = next(iter(sequences.padded_batch(3)))
+print(padded.numpy())
+# --8<-- [end:varying]
+
 errors = {
     "no_index": caught(lambda: data[0]),
     "list_of_arrays": caught(
@@ -128,7 +134,22 @@ except AttributeError as error:
         str(error).strip().splitlines()[-1].strip()
     )  # what AutoGraph wraps
 
+reached = "batch"
+try:
+    batches = sequences.batch(3)
+    reached = "element"
+    next(iter(batches))
+except tf.errors.InvalidArgumentError as error:
+    text = error.message.split("}} ")[-1].split(" [Op:")[0]  # without the machine
+    errors["varying_sizes"] = f"{type(error).__name__}: {text}"
+
 claims = {
+    "varying_sizes_raise_with_the_batch": "varying_sizes" in errors
+    and reached == "element",
+    "varying_sizes_raise_where_written": "varying_sizes" in errors
+    and reached == "batch",
+    "padded_batch_fills_with_zeros": padded.numpy().tolist()
+    == [[0, 0, 0], [0, 1, 0], [0, 1, 2]],
     "nothing_made_by_building": made_after_building == 0,
     "made_on_demand": first_three == [0, 1, 2],
     "second_loop_starts_again": passes[0] == passes[1] == list(range(5)),

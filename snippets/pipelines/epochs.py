@@ -102,7 +102,9 @@ def fit(data, steps_per_epoch):
 known = tf.data.Dataset.from_tensor_slices(([[1.0]] * 16, [[2.0]] * 16)).batch(4)
 unknown = known.filter(lambda x, y: True)  # four batches too, but nobody knows that
 cases = {
+    "unknown length, steps_per_epoch=2": (unknown, 2),
     "unknown length, steps_per_epoch=4": (unknown, 4),
+    "unknown length, steps_per_epoch=5": (unknown, 5),
     "known length, steps_per_epoch=4": (known, 4),
     "known length, steps_per_epoch=3": (known, 3),
     "repeat(), steps_per_epoch=3": (known.repeat(), 3),
@@ -136,6 +138,12 @@ claims = {
     == [4, 0, 4, 0]
     and [loss == 0 for loss in fits["unknown length, steps_per_epoch=4"][1]]
     == [False, True] * 2,
+    "fit_trains_on_nothing_after_the_last_batch": fits[
+        "unknown length, steps_per_epoch=2"
+    ][0]
+    == [2, 2, 0, 2],
+    "fit_cuts_too_long_epochs_short": fits["unknown length, steps_per_epoch=5"][0]
+    == [4] * 4,
     "fit_starts_a_known_length_again": fits["known length, steps_per_epoch=4"][0]
     == [4] * 4,
     "fit_cuts_every_second_epoch_short": fits["known length, steps_per_epoch=3"][0]

@@ -10,23 +10,23 @@
 import keras
 import tensorflow as tf
 
+# --8<-- [start:kept]
 places = tf.data.Dataset.range(200)
 
 
-def epochs(data):
+def draws(data):
     """Return what two epochs of one dataset draw."""
     return [[float(value) for value in data] for _ in range(2)]
 
 
-# --8<-- [start:kept]
 def noise(_):
     """Draw from an operation that keeps its state to itself, as `tf.image.random_*` does."""
     return tf.random.uniform([])
 
 
-no_seed = epochs(places.map(noise))
+no_seed = draws(places.map(noise))
 tf.random.set_seed(1)
-global_seed = epochs(places.map(noise))
+global_seed = draws(places.map(noise))
 print("no seed: epoch 2 repeats epoch 1:", no_seed[0] == no_seed[1])
 print(
     "tf.random.set_seed(1): epoch 2 repeats epoch 1:", global_seed[0] == global_seed[1]
@@ -36,12 +36,12 @@ print(
 # --8<-- [start:where]
 in_one = [float(value) for value in places.map(noise).repeat(2)]
 tf.random.set_seed(None)
-own_seed = epochs(places.map(lambda _: tf.random.uniform([], seed=3)))
+own_seed = draws(places.map(lambda _: tf.random.uniform([], seed=3)))
 keras.utils.set_random_seed(1)
-keras_seed = epochs(places.map(noise))
+keras_seed = draws(places.map(noise))
 rotate = keras.layers.RandomRotation(0.3, seed=3)
 image = tf.reshape(tf.range(64.0), (8, 8, 1))
-layer = epochs(places.map(lambda _: tf.reduce_sum(rotate(image, training=True)[:4])))
+layer = draws(places.map(lambda _: tf.reduce_sum(rotate(image, training=True)[:4])))
 print("set_seed and repeat(2): the second half repeats:", in_one[:200] == in_one[200:])
 print("seed= on the operation alone: repeats:", own_seed[0] == own_seed[1])
 print("keras.utils.set_random_seed(1): repeats:", keras_seed[0] == keras_seed[1])
@@ -61,7 +61,7 @@ def with_seeds(calls):
     return tf.data.Dataset.zip(places, seeds).map(noise_from, num_parallel_calls=calls)
 
 
-one_call, eight_calls = epochs(with_seeds(1)), epochs(with_seeds(8))
+one_call, eight_calls = draws(with_seeds(1)), draws(with_seeds(8))
 print("seeds as data: epoch 2 repeats epoch 1:", one_call[0] == one_call[1])
 print("made anew, 8 calls at a time: the same two epochs:", one_call == eight_calls)
 # --8<-- [end:data]

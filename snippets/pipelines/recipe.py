@@ -19,64 +19,18 @@ import numpy as np
 import tensorflow as tf
 from sklearn.datasets import load_digits
 
-FILES, RECORDS, BATCH, EPOCHS = 8, 16, 16, 3
-READ, STEP = (
-    0.005,
-    0.010,
-)  # seconds of waiting for a record, and of a step on an accelerator
-digits = load_digits()
+# --8<-- [start:recipe]
+FILES, RECORDS, BATCH = 8, 16, 16  # RECORDS are those of each file
 folder = tempfile.TemporaryDirectory()
 PATHS = [
     str(Path(folder.name) / f"digits-{f}-of-{FILES}.tfrecord") for f in range(FILES)
 ]
-for f, path in enumerate(PATHS):  # the pages on extraction say what this writes
-    with tf.io.TFRecordWriter(path + ".part") as writer:
-        for row in range(f, FILES * RECORDS, FILES):
-            large = tf.cast(
-                tf.image.resize(digits.images[row][..., None] * 15, (256, 256)),
-                tf.uint8,
-            )
-            png = tf.train.Feature(
-                bytes_list=tf.train.BytesList(value=[tf.io.encode_png(large).numpy()])
-            )
-            label = tf.train.Feature(
-                int64_list=tf.train.Int64List(value=[int(digits.target[row])])
-            )
-            features = tf.train.Features(feature={"image": png, "label": label})
-            writer.write(tf.train.Example(features=features).SerializeToString())
-    os.replace(path + ".part", path)
-
-spans, TRAIN = [], FILES
 PARTS = {
     "image": tf.io.FixedLenFeature([], tf.string),
     "label": tf.io.FixedLenFeature([], tf.int64),
 }
 
 
-def records(waiting):
-    """Return a function that reads a file; with `waiting`, each record takes READ seconds as from a network."""
-
-    def wait(record, path):
-        start = time.perf_counter()
-        time.sleep(READ)
-        spans.append((PATHS.index(path.decode()), start, time.perf_counter(), "read"))
-        return record
-
-    def read(path):
-        data = tf.data.TFRecordDataset(path)
-        if not waiting:
-            return data
-        slow = data.map(
-            lambda record: tf.numpy_function(
-                wait, [record, path], tf.string, stateful=False
-            )
-        )
-        return slow.map(lambda record: tf.ensure_shape(record, []))
-
-    return read
-
-
-# --8<-- [start:recipe]
 def decode(record):
     """Parse a record, decode its image and shrink it: work for a processor."""
     example = tf.io.parse_single_example(record, PARTS)
@@ -115,7 +69,9 @@ def recipe(read):
     # files. It is also a cap: 16 threads for all maps.
     options.threading.private_threadpool_size = 16
     data = tf.data.Dataset.from_tensor_slices(PATHS)
-    data = data.interleave(read, cycle_length=FILES, num_parallel_calls=FILES)
+    data = data.interleave(
+        read, cycle_length=min(FILES, 16), num_parallel_calls=tf.data.AUTOTUNE
+    )
     data = data.map(decode, num_parallel_calls=tf.data.AUTOTUNE)
     data = data.cache()
     data = data.shuffle(FILES * RECORDS, seed=1)
@@ -126,8 +82,55 @@ def recipe(read):
 
 # --8<-- [end:recipe]
 
+digits = load_digits()
+for f, path in enumerate(PATHS):  # the pages on extraction say what this writes
+    with tf.io.TFRecordWriter(path + ".part") as writer:
+        for row in range(f, FILES * RECORDS, FILES):
+            large = tf.cast(
+                tf.image.resize(digits.images[row][..., None] * 15, (256, 256)),
+                tf.uint8,
+            )
+            png = tf.train.Feature(
+                bytes_list=tf.train.BytesList(value=[tf.io.encode_png(large).numpy()])
+            )
+            label = tf.train.Feature(
+                int64_list=tf.train.Int64List(value=[int(digits.target[row])])
+            )
+            features = tf.train.Features(feature={"image": png, "label": label})
+            writer.write(tf.train.Example(features=features).SerializeToString())
+    os.replace(path + ".part", path)
+
+READ = 0.005  # seconds of waiting for a record
+
+
+def records(waiting):
+    """Return a function that reads a file; with `waiting`, each record takes READ seconds as from a network."""
+
+    def wait(record, path):
+        start = time.perf_counter()
+        time.sleep(READ)
+        spans.append((PATHS.index(path.decode()), start, time.perf_counter(), "read"))
+        return record
+
+    def read(path):
+        data = tf.data.TFRecordDataset(path)
+        if not waiting:
+            return data
+        slow = data.map(
+            lambda record: tf.numpy_function(
+                wait, [record, path], tf.string, stateful=False
+            )
+        )
+        return slow.map(lambda record: tf.ensure_shape(record, []))
+
+    return read
+
 
 # --8<-- [start:run]
+EPOCHS, STEP = 3, 0.010  # seconds of a step on an accelerator
+spans, TRAIN = [], FILES  # what is drawn: lane, begin and end; the lane of training
+
+
 def train(data, epochs=EPOCHS, step=STEP):
     """Train for some epochs; return the seconds of each, and the spans of all."""
     spans.clear()

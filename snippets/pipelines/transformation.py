@@ -60,6 +60,7 @@ def computing(row, png):
 
 # --8<-- [end:functions]
 
+# --8<-- [start:options]
 digits = load_digits().images[:ROWS, :, :, None] * 15
 pngs = [
     tf.io.encode_png(tf.cast(tf.image.resize(image, (256, 256)), tf.uint8))
@@ -70,7 +71,6 @@ source = tf.data.Dataset.zip(
 )
 
 
-# --8<-- [start:options]
 def options(*, naive=False, threads=None):
     """Return options: without any rewriting, or with threads of the pipeline's own."""
     made = tf.data.Options()
@@ -114,6 +114,9 @@ for function in (waiting, computing):
     results[function.__name__, "AUTOTUNE"] = best(
         function, tf.data.AUTOTUNE, options(threads=16)
     )
+    results[function.__name__, "AUTOTUNE, shared pool"] = best(
+        function, tf.data.AUTOTUNE, options()
+    )
 for name in ("waiting", "computing"):
     seconds, processor, *_ = results[name, "naive"]
     print(f"{name}, naive: {seconds:.2f} s, of them {processor:.2f} s on a processor")
@@ -121,7 +124,13 @@ ratio = {
     key: results[key[0], "naive"][0] / result[0] for key, result in results.items()
 }
 for (name, how), value in ratio.items():
-    print(f"{name:9} {how:8} {value:.1f}x")
+    print(f"{name:9} {how:21} {value:.1f}x")
+cores = os.cpu_count()
+autotuned, on_shared = (
+    results["waiting", how][4] for how in ("AUTOTUNE", "AUTOTUNE, shared pool")
+)
+print("AUTOTUNE, waits: more than 8 calls at once:", autotuned > CALLS)
+print("on the shared pool: more calls at once than cores:", on_shared > cores)
 # --8<-- [end:compare]
 
 # --8<-- [start:pool]
@@ -132,7 +141,6 @@ for size in (2, 4, 16):
         f"num_parallel_calls={CALLS}, {size} threads: at most {threads[size]} at once"
     )
 shared = run(waiting, CALLS, options())
-cores = os.cpu_count()
 print(
     "the pool that all pipelines share has no more threads than the machine has cores:",
     shared[4] <= cores,
@@ -178,6 +186,8 @@ def timeline(title, calls, chosen):
 claims = {
     "parallel_waits_are_faster": ratio["waiting", "8 calls"] > 2,
     "autotune_is_faster": ratio["waiting", "AUTOTUNE"] > 1.5,
+    "autotune_takes_the_threads": CALLS < autotuned <= 16,
+    "autotune_takes_more_than_the_pool": on_shared > cores,
     "computing_needs_the_processor": results["computing", "8 calls"][1]
     > 0.6 * results["computing", "naive"][1],
     "no_faster_than_the_cores": results["computing", "8 calls"][0]
@@ -198,7 +208,9 @@ measures = {
     "step_ms": STEP * 1000,
     "waiting_x": ratio["waiting", "8 calls"],
     "waiting_autotune_x": ratio["waiting", "AUTOTUNE"],
+    "shared_autotune_x": ratio["waiting", "AUTOTUNE, shared pool"],
     "computing_x": ratio["computing", "8 calls"],
+    "computing_autotune_x": ratio["computing", "AUTOTUNE"],
     "default_options_x": results["waiting", "naive"][0] / unwritten[0],
 }
 figures = {

@@ -44,12 +44,13 @@ def build():
 
 with strategy.scope():
     model, optimizer = build()
+    mean_loss = keras.metrics.Mean()  # each replica keeps a sum and a count of its own
 # --8<-- [end:model]
 
 
 # --8<-- [start:step]
 def on_replica(x, y):
-    """Train on one replica's rows; return the sum of their losses and how many there are."""
+    """Train on one replica's rows, and note the loss of each."""
     with tf.GradientTape() as tape:
         losses = tf.reduce_mean(
             tf.square(model(x, training=True) - y), axis=-1
@@ -59,16 +60,13 @@ def on_replica(x, y):
     optimizer.apply(
         gradients, model.trainable_variables
     )  # sums the gradients over the replicas first
-    return tf.reduce_sum(losses), tf.size(losses)
+    mean_loss.update_state(losses)
 
 
 @tf.function
 def step(rows):
-    """Train on one global batch; return the sum of its losses and its size."""
-    sums, sizes = strategy.run(on_replica, args=rows)
-    return strategy.reduce("SUM", sums, axis=None), strategy.reduce(
-        "SUM", sizes, axis=None
-    )
+    """Train on one global batch."""
+    strategy.run(on_replica, args=rows)
 
 
 # --8<-- [end:step]
@@ -77,12 +75,12 @@ def step(rows):
 distributed = strategy.experimental_distribute_dataset(data)
 history = []
 for epoch in range(3):
-    loss_sum, count = 0.0, 0
     for rows in distributed:
-        batch_sum, batch_size = step(rows)
-        loss_sum, count = loss_sum + float(batch_sum), count + int(batch_size)
-    history.append(loss_sum / count)
+        step(rows)
+    history.append(float(mean_loss.result()))  # the only wait for the devices
+    count = int(mean_loss.count.numpy())
     print(f"epoch {epoch + 1}: loss {history[-1]:.4f} over {count} rows")
+    mean_loss.reset_state()
 # --8<-- [end:loop]
 
 # --8<-- [start:reduce]

@@ -146,13 +146,13 @@ def train(say, seed):
                     for row in part
                 ]
             )
-            losses.append(float(step(batch)))
+            losses.append(step(batch))  # no `float` here: it would wait for the step
     return {
         "replicas": strategy.num_replicas_in_sync,
         "start": start,
         "weights": model.get_weights(),
         "rows": rows,
-        "losses": losses,
+        "losses": [float(loss) for loss in losses],
     }
 
 

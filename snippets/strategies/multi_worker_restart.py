@@ -143,6 +143,7 @@ def train(say, index, folder, dies_after=None):
         return strategy.reduce("SUM", strategy.run(replica_step, args=batch), axis=None)
 
     while int(done.numpy()) < STEPS:
+        # Read at every step only to report it: `float` waits for the step.
         loss = float(step(next(batches)))
         done.assign_add(1)
         if int(done.numpy()) % SAVE_EVERY == 0:

@@ -65,7 +65,8 @@ def step(batch):
     return strategy.reduce("SUM", strategy.run(replica_step, args=batch), axis=None)
 
 
-losses = [float(step(batch)) for batch in batches]
+losses = [step(batch) for batch in batches]
+losses = [float(loss) for loss in losses]  # after the last step: `float` waits for it
 print("losses:", [round(loss, 2) for loss in losses])
 # --8<-- [end:train]
 

@@ -5,7 +5,7 @@
 # [tool.guide]
 # devices = 0
 # processes = 5
-# seconds = 90
+# seconds = 120
 # ///
 """Spread a table over two servers, save it, kill a server, start again, and evaluate the checkpoints in one process."""
 
@@ -278,7 +278,7 @@ with tempfile.TemporaryDirectory() as folder:
         print("started again, it goes on after step", resumed)
         # This process is in no cluster. It evaluates while the others train.
         evaluated = {}
-        for path in tf.train.checkpoints_iterator(shared, timeout=30):
+        for path in tf.train.checkpoints_iterator(shared, timeout=60):
             step, loss = evaluate(path)
             evaluated[step] = loss
             if step == STEPS:

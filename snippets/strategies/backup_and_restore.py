@@ -57,7 +57,9 @@ for case in [(name, freq) for freq in ("epoch", 2) for name in libraries]:
     seen = Counter(row for step in kept + again[case] for row in step)
     times[case] = [seen[row] for row in range(ROWS)]
     rows = f"rows {again[case][0][0]} to {again[case][-1][-1]}"
-    print(f"{name}, save_freq={save_freq!r}: {len(again[case])} steps, {rows};", end=" ")
+    print(
+        f"{name}, save_freq={save_freq!r}: {len(again[case])} steps, {rows};", end=" "
+    )
     print(f"{updates[case]} updates in all")
     print("  in two epochs, how often each row came:", *times[case])
 # --8<-- [end:compare]

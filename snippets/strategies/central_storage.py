@@ -134,8 +134,8 @@ claims = {
     and all(slot.device.endswith("CPU:0") for slot in slots),
     "a_lookup_reads_the_whole_table": len(gathers) == replicas
     and all(node.inputs[0].shape[0] == ROWS_OF_TABLE for node in gathers)
-    and {tf.DeviceSpec.from_string(node.device).to_string() for node in gathers}
-    == {tf.DeviceSpec.from_string(name).to_string() for name in names},
+    and {node.device.rpartition("/")[2] for node in gathers}
+    == {name.rpartition("/")[2] for name in names},
     "still_experimental": not hasattr(tf.distribute, "CentralStorageStrategy"),
     "weights_are_right": bool(
         np.allclose(trained.get_weights()[0], reference, atol=1e-5)

@@ -106,6 +106,26 @@ for batch in (8, 512, 8192):
     )
 # --8<-- [end:traffic]
 
+# --8<-- [start:embedding]
+table = keras.layers.Embedding(1000, WIDTH)
+table.build()
+
+
+def gradient_bytes(batch: int) -> int:
+    """Return the bytes of the gradient of a table, for rows of 8 words."""
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(table(tf.zeros((batch, 8), "int32")))
+    slices = tape.gradient(loss, table.embeddings.value)
+    return int(np.prod(slices.values.shape)) * slices.dtype.size
+
+
+whole = table.count_params() * 4
+slices = {batch: gradient_bytes(batch) for batch in (8, 512, 8192)}
+print(f"a table of {whole / 1e6:.2f} MB")
+for batch, size in slices.items():
+    print(f"batch {batch:4}  its gradient: {size / 1e6:.2f} MB")
+# --8<-- [end:embedding]
+
 parameters = model.count_params() * 4
 claims = {
     "fits_so_data_parallel": decided["1.5 billion parameters"] == "data parallel",
@@ -120,6 +140,8 @@ claims = {
     == all_reduce(parameters),
     "data_traffic_grows_with_batch": sent[8192]["data parallel"]
     > sent[8]["data parallel"],
+    "embedding_traffic_grows_with_batch": slices[8192] == 1024 * slices[8],
+    "beyond_the_size_of_the_table": slices[8] < whole < slices[512],
     "pipeline_traffic_grows_with_batch": sent[8192]["pipeline"]
     == 1024 * sent[8]["pipeline"],
     "pipeline_sends_least": all(

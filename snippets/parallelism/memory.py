@@ -84,6 +84,21 @@ for policy in WEIGHT_BYTES:
         )
 # --8<-- [end:check]
 
+
+# --8<-- [start:bfloat16]
+def after(steps: int, dtype: str) -> float:
+    """Return what SGD makes of a weight of 1 that should lose 0.001 in every step."""
+    weight, optimizer = keras.Variable(1.0, dtype=dtype), keras.optimizers.SGD(0.001)
+    for _ in range(steps):
+        optimizer.apply([tf.ones((), dtype)], [weight])
+    return float(weight.numpy())
+
+
+ended = {dtype: after(100, dtype) for dtype in ("float32", "bfloat16")}
+for dtype, value in ended.items():
+    print(f"a weight of 1 after 100 updates of -0.001, in {dtype:8}: {value:.3f}")
+# --8<-- [end:bfloat16]
+
 # --8<-- [start:activations]
 model = build("float32")
 every_output = keras.Model(model.inputs, [layer.output for layer in model.layers[1:]])
@@ -95,6 +110,16 @@ print(
     f"twice the batch: {twice:,} bytes; the weights stay at {nbytes(model.trainable_variables):,}"
 )
 # --8<-- [end:activations]
+
+# --8<-- [start:fewer]
+kept = {}
+for name in ("Adam", "Adafactor", "Lion", "SGD"):
+    optimizer = getattr(keras.optimizers, name)()
+    optimizer.build(model.trainable_variables)
+    values = sum(int(np.prod(v.shape)) for v in optimizer.variables if len(v.shape))
+    kept[name] = values / model.count_params()
+    print(f"{name:10} keeps {kept[name]:.2f} values for each parameter")
+# --8<-- [end:fewer]
 
 # --8<-- [start:published]
 GB = 10**9
@@ -126,6 +151,8 @@ for name, year, parameters, accelerator, memory in PUBLISHED:
     )
 # --8<-- [end:published]
 
+every = np.arange(2**16, dtype="uint16").view(tf.bfloat16.as_numpy_dtype)
+below_one = float(max(number for number in every.astype("float32") if number < 1))
 by_name = {row[0]: row for row in needs}
 claims = {
     "formula_equals_keras": all(checked),
@@ -143,6 +170,11 @@ claims = {
     "mixed_float16_state_equals_float32": all(
         a[2:] == b[2:] for a, b in zip(table[:3], table[3:6], strict=True)
     ),
+    "bfloat16_loses_small_updates": ended["bfloat16"] == 1,
+    "float32_keeps_them": abs(ended["float32"] - 0.9) < 1e-4,
+    "one_minus_a_thousandth_rounds_to_one": (1 + below_one) / 2 < 1 - 0.001,
+    "lion_keeps_half_of_adam": kept["Lion"] == 1 and kept["Adam"] == 2,
+    "adafactor_keeps_a_whole_value": 1 < kept["Adafactor"] < 1.1,
     "activations_grow_with_batch": twice == 2 * activations,
     "weights_grow_with_batch": nbytes(every_output.trainable_variables)
     != nbytes(model.trainable_variables),
@@ -153,6 +185,7 @@ measures = {
     "parameters": model.count_params(),
     "activation_bytes": activations,
     "adam_bytes_per_parameter": table[2][5],
+    "below_one": round(below_one, 4),
     "state_growth": round(by_name["Llama 3.1"][3] / by_name["BERT-Large"][3]),
     "memory_growth": round(by_name["Llama 3.1"][5] / by_name["BERT-Large"][5], 1),
     "gpt3_devices": by_name["GPT-3"][6],

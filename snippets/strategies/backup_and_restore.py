@@ -1,16 +1,17 @@
 # /// script
 # requires-python = ">=3.11"
-# dependencies = ["tensorflow==2.21.*", "tf-keras==2.21.*"]
+# dependencies = ["tensorflow==2.21.*", "keras==3.15.*", "tf-keras==2.21.*"]
 #
 # [tool.guide]
 # devices = 1
 # ///
-"""Stop `fit` of tf_keras in its second epoch, start it again under BackupAndRestore, and count the rows."""
+"""Stop `fit` in its second epoch, start it again under BackupAndRestore, and count the rows: tf_keras and Keras 3."""
 
 import contextlib
 import tempfile
 from collections import Counter
 
+import keras
 import tensorflow as tf
 import tf_keras
 
@@ -18,54 +19,67 @@ import tf_keras
 ROWS, BATCH, EPOCHS, STOP = 16, 2, 2, 13  # the fifth batch of the second epoch
 
 
-class Noting(tf_keras.Sequential):
-    """A model that notes the rows of each step."""
-
-    def train_step(self, data):
-        self.note(data[0][:, 0].numpy().astype(int).tolist())
-        return super().train_step(data)
-
-
-def fit(folder, save_freq, stop=None):
-    """Train, from the backup if there is one. Return the rows of each finished step."""
+def fit(library, folder, save_freq, stop=None):
+    """Train, from the backup if there is one. Return the rows of each finished step, and the optimizer's count."""
     steps = []
 
-    def note(rows):
-        if len(steps) + 1 == stop:
-            raise KeyboardInterrupt
-        steps.append(rows)
+    class Noting(library.Sequential):
+        """A model that notes the rows of each step."""
 
-    model = Noting([tf_keras.layers.InputLayer((1,)), tf_keras.layers.Dense(1)])
-    model.note = note
+        def train_step(self, data):
+            if len(steps) + 1 == stop:
+                raise KeyboardInterrupt
+            steps.append(data[0][:, 0].numpy().astype(int).tolist())
+            return super().train_step(data)
+
+    model = Noting([library.layers.Input((1,)), library.layers.Dense(1)])
     model.compile("sgd", "mse", run_eagerly=True)
     x = tf.range(float(ROWS))[:, None]
     data = tf.data.Dataset.from_tensor_slices((x, x)).batch(BATCH)
-    backup = tf_keras.callbacks.BackupAndRestore(folder, save_freq=save_freq)
+    backup = library.callbacks.BackupAndRestore(folder, save_freq=save_freq)
     with contextlib.suppress(KeyboardInterrupt):
         model.fit(data, epochs=EPOCHS, callbacks=[backup], verbose=0)
-    return steps
+    return steps, int(model.optimizer.iterations.numpy())
 
 
 # --8<-- [end:fit]
 
 # --8<-- [start:compare]
-times = {}
-for save_freq, kept in ("epoch", ROWS // BATCH), (2, STOP - 1):
+libraries = {"tf_keras": tf_keras, "Keras 3": keras}
+again, updates, times = {}, {}, {}
+for case in [(name, freq) for freq in ("epoch", 2) for name in libraries]:
+    name, save_freq = case
     with tempfile.TemporaryDirectory() as folder:
-        first = fit(folder, save_freq, STOP)[:kept]  # what the backup has seen
-        again = fit(folder, save_freq)
-    seen = Counter(row for step in first + again for row in step)
-    times[save_freq] = [seen[row] for row in range(ROWS)]
+        first, _ = fit(libraries[name], folder, save_freq, STOP)
+        again[case], updates[case] = fit(libraries[name], folder, save_freq)
+    # The backup by epochs has not seen the last steps before the stop.
+    kept = first[: ROWS // BATCH] if save_freq == "epoch" else first
+    seen = Counter(row for step in kept + again[case] for row in step)
+    times[case] = [seen[row] for row in range(ROWS)]
+    rows = f"rows {again[case][0][0]} to {again[case][-1][-1]}"
     print(
-        f"save_freq={save_freq!r}: after the restart {len(again)} steps, on rows {again}"
+        f"{name}, save_freq={save_freq!r}: {len(again[case])} steps, {rows};", end=" "
     )
-    print("  in two epochs, how often each row came:", *times[save_freq])
+    print(f"{updates[case]} updates in all")
+    print("  in two epochs, how often each row came:", *times[case])
 # --8<-- [end:compare]
 
+EPOCH = ROWS // BATCH
 claims = {
-    "by_epochs_every_row_comes_equally_often": {*times["epoch"]} == {EPOCHS},
-    "by_steps_every_row_comes_equally_often": {*times[2]} == {EPOCHS},
-    "by_steps_the_epoch_starts_at_its_first_row": again[0] == [0, 1],
-    "by_steps_only_the_missing_steps_are_done": len(again)
-    == EPOCHS * ROWS // BATCH - (STOP - 1),
+    "by_epochs_every_row_comes_equally_often": all(
+        {*times[name, "epoch"]} == {EPOCHS} for name in libraries
+    ),
+    "by_epochs_the_updates_are_right": all(
+        updates[name, "epoch"] == EPOCHS * EPOCH for name in libraries
+    ),
+    "by_steps_every_row_comes_equally_often": {*times["tf_keras", 2]} == {EPOCHS},
+    "by_steps_the_epoch_starts_at_its_first_row": all(
+        again[name, 2][0] == [0, 1] for name in libraries
+    ),
+    "by_steps_only_the_missing_steps_are_done": len(again["tf_keras", 2])
+    == EPOCHS * EPOCH - (STOP - 1),
+    "keras_3_does_the_whole_epoch_again": len(again["Keras 3", 2]) == EPOCH,
+    "keras_3_counts_the_first_rows_once_more": sorted({*times["Keras 3", 2]})
+    == [EPOCHS, EPOCHS + 1]
+    and updates["Keras 3", 2] == STOP - 1 + EPOCH,
 }

@@ -116,9 +116,26 @@ except ValueError as error:
     print("none given:", errors["no_aggregation"])
 # --8<-- [end:module]
 
+ROWS_OF_TABLE = 50
+with strategy.scope():
+    table = keras.layers.Embedding(ROWS_OF_TABLE, 4)
+    table.build()
+    adam = keras.optimizers.Adam()
+    adam.build(table.trainable_variables)
+slots = [v.value for v in adam.variables if len(v.shape)]
+look_up = tf.function(lambda words: strategy.run(table, args=(words,)))
+graph = look_up.get_concrete_function(tf.zeros((batch,), tf.int32)).graph
+gathers = [node for node in graph.get_operations() if node.type == "GatherV2"]
+
 total = replicas * (replicas + 1) / 2
 claims = {
     "one_copy_for_all_replicas": len(copies) == 1 and plain.device.endswith("CPU:0"),
+    "slots_stay_with_the_variables": len(slots) == 2
+    and all(slot.device.endswith("CPU:0") for slot in slots),
+    "a_lookup_reads_the_whole_table": len(gathers) == replicas
+    and all(node.inputs[0].shape[0] == ROWS_OF_TABLE for node in gathers)
+    and {node.device.rpartition("/")[2] for node in gathers}
+    == {name.rpartition("/")[2] for name in names},
     "still_experimental": not hasattr(tf.distribute, "CentralStorageStrategy"),
     "weights_are_right": bool(
         np.allclose(trained.get_weights()[0], reference, atol=1e-5)

@@ -80,7 +80,8 @@ def in_parts():
         total = [tf.zeros_like(v) for v in model.trainable_variables]
         parts = zip(tf.split(features, every), tf.split(targets, every), strict=True)
         for part, wanted in parts:
-            with tf.GradientTape() as tape:
+            # One part after the other: else several may keep their activations at a time.
+            with tf.control_dependencies(total), tf.GradientTape() as tape:
                 output = model(part, training=True)
                 loss = tf.reduce_sum((output - wanted) ** 2) / large
             gradients = tape.gradient(loss, model.trainable_variables)

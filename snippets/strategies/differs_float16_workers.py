@@ -121,6 +121,8 @@ def train(say, index, policy, overflow, sum_first):
             scaled = optimizer.scale_loss(loss)
         gradients = tape.gradient(scaled, model.trainable_variables)
         if sum_first:
+            # An Embedding's gradient comes as slices of rows: make it whole.
+            gradients = [tf.convert_to_tensor(g) for g in gradients]
             context = tf.distribute.get_replica_context()
             summed = context.all_reduce("SUM", gradients)
             gradients = [g / context.num_replicas_in_sync for g in summed]

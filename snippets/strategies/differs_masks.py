@@ -21,7 +21,7 @@ batch, rate = 8 * replicas, 0.5
 rng = np.random.default_rng(0)
 words = rng.integers(1, 20, size=(6 * batch, 6))
 length = rng.integers(1, 7, size=(len(words), 1))
-words[np.arange(6) >= length] = 0  # sequences of other lengths, padded with zeros
+words[np.arange(6) >= length] = 0  # sequences of different lengths, padded with zeros
 tags = rng.normal(size=(*words.shape, 1)).astype("float32")
 weight = rng.uniform(0, 2, size=words.shape).astype("float32")
 

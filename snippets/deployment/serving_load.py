@@ -227,7 +227,6 @@ figures = {
                 "xlabel": "clients at once",
                 "ylabel": "rows answered per second",
                 "xscale": "log2",
-                "yscale": "log",
                 "markers": True,
                 "x": CLIENTS,
                 "series": {

@@ -57,10 +57,9 @@ model.fit(x_train, y_train, batch_size=32, epochs=15, verbose=0)
 # --8<-- [start:probe]
 def probe(address, path):
     """Return the status of HTTP, or None where nobody answers, and whether it is ready."""
+    url = f"http://{address}/v1/models/{path}"
     try:
-        with urllib.request.urlopen(
-            f"http://{address}/v1/models/{path}", timeout=5
-        ) as answer:
+        with urllib.request.urlopen(url, timeout=5) as answer:
             versions = json.load(answer)["model_version_status"]
     except urllib.error.HTTPError as error:
         return error.code, False
@@ -79,6 +78,7 @@ direct = signature(image=x_test[:1])["output_0"].numpy()
 flags = ["--file_system_poll_wait_seconds=1", "--max_num_load_retries=0"]
 flags += ["--model_name=digits", f"--model_base_path={base}"]
 
+seen = {}
 with work, ModelServer(*flags) as server:
     # --8<-- [start:curl]
     request = pathlib.Path(work.name, "request.json")
@@ -93,15 +93,13 @@ with work, ModelServer(*flags) as server:
     # --8<-- [start:states]
     (base / "2").mkdir()
     (base / "2" / "saved_model.pb").write_bytes(b"half written")
-    until = time.monotonic() + 30
-    while (
-        probe(server.rest, "digits/versions/2")[0] == 404 and time.monotonic() < until
-    ):
+    for _ in range(300):  # until the server has looked at the folder
+        if probe(server.rest, "digits/versions/2") != (404, False):
+            break
         time.sleep(0.1)
-    asked = ["digits", "digits/versions/1", "digits/versions/2", "digit"]
-    seen = {path: probe(server.rest, path) for path in asked}
-    for path, (code, ready) in seen.items():
-        print(f"{path}: {code}, ready: {ready}")
+    for path in ("digits", "digits/versions/1", "digits/versions/2", "digit"):
+        seen[path] = probe(server.rest, path)
+        print(f"{path}: {seen[path][0]}, ready: {seen[path][1]}")
     # --8<-- [end:states]
 gone = probe(server.rest, "digits")
 

@@ -166,7 +166,7 @@ for name, (answers, took) in results.items():
 
 # --8<-- [start:wide]
 layers = keras.layers
-wider = {  # what one example looks like, and three times the same layers
+wider = {  # the shape of one example, and a block of layers
     "dense": ((1024,), [lambda: layers.Dense(1024, activation="relu")]),
     "convolutions": (
         (32, 32, 32),
@@ -297,7 +297,7 @@ tables = {
     },
     "wide": {
         "columns": [
-            "three times",
+            "three blocks of",
             "precision",
             "share of the bytes",
             "speed-up [x]",

@@ -92,7 +92,7 @@ root = Path(scratch.name)
 # --8<-- [start:files]
 RUNTIMES = {
     "this page's runtime": ("runtime.mjs", "web/model.json"),
-    "tfjs, all of it": ("runtime_full.mjs", "web/model.json"),
+    "tfjs, all of it, on the CPU": ("runtime_full.mjs", "web/model.json"),
     "tfjs, WebAssembly": ("runtime_wasm.mjs", "web/model.json"),
     "LiteRT.js": ("runtime_litert.mjs", "digits.tflite"),
 }
@@ -237,7 +237,7 @@ server.shutdown()
 server.server_close()
 scratch.cleanup()
 
-own, whole = rows["this page's runtime"], rows["tfjs, all of it"]
+own, whole = rows["this page's runtime"], rows["tfjs, all of it, on the CPU"]
 litert = rows["LiteRT.js"]
 claims = {
     "all_read_alike": all(row["alike"] == len(asked) for row in rows.values()),

@@ -84,6 +84,8 @@ print({name: value.shape for name, value in answer.items()})
 by_keras = model.predict(x_test, verbose=0)
 difference = float(np.max(np.abs(answer["output_0"] - by_keras)))
 print("equal to Keras:", difference < 1e-6)
+cast = signature(image=x_test.astype("float64"))["output_0"].numpy()
+print("the same from an array of float64:", np.array_equal(cast, answer["output_0"]))
 print("as a function:", loaded.serve(x_test).shape)
 # --8<-- [end:call]
 
@@ -164,6 +166,11 @@ scanner = tf.saved_model.load(base / "scanner" / "1")
 raw = (x_test[:5, ..., 0] * 16).astype("uint8")
 answer = scanner.signatures["classify"](pixels=raw)
 print("digits:", answer["digit"].numpy(), "- Keras:", by_keras[:5].argmax(axis=1))
+large = scanner.signatures["classify"](pixels=np.full((1, 8, 8), 300))["probability"]
+inks = np.ones((301, 8, 8, 1)) * np.arange(301)[:, None, None, None]
+by_ink = model.predict(inks / 16, verbose=0)
+nearest = int(np.abs(by_ink - large).max(axis=1).argmin())
+print("the answer to 300 in every pixel is the one of Keras to", nearest)
 print("features:", scanner.signatures["embed"](pixels=raw)["features"].shape)
 same = float(np.max(np.abs(answer["probability"] - by_keras[:5]))) < 1e-6
 # --8<-- [end:archive_call]
@@ -231,6 +238,10 @@ print("its", len(slopes), "weights have gradients:", None not in slopes)
 # --8<-- [end:missing]
 work.cleanup()
 
+# Whole numbers from 0 to 16 into the first export, which wants 0 to 1: cast, not divided.
+unscaled = signature(image=(x_test * 16).astype("uint8"))["output_0"].numpy()
+scaled_for_it = model.predict(x_test * 16, verbose=0)
+
 claims = {
     "signature_equals_keras": difference < 1e-6,
     "input_keeps_its_name": ["serving_default", "input", "image"]
@@ -239,7 +250,13 @@ claims = {
     in [row[:3] for row in plain],
     "batch_is_free": all(row[4].startswith("(None,") for row in plain),
     "positional_call_raises": errors["positional"].startswith("TypeError"),
-    "type_is_not_converted": errors["other_type"].startswith("InvalidArgumentError"),
+    "a_tensor_is_not_cast": errors["other_type"].startswith("InvalidArgumentError"),
+    "an_array_is_cast": float(np.max(np.abs(cast - by_keras))) < 1e-6,
+    "a_cast_wraps_in_silence": nearest == 300 - 256
+    and np.allclose(large, by_ink[nearest], atol=1e-6)
+    and not np.allclose(large, by_ink[300], atol=1e-2),
+    "a_cast_divides_by_nothing": np.allclose(unscaled, scaled_for_it, atol=1e-6)
+    and float(np.max(np.abs(unscaled - by_keras))) > 0.1,
     "runs_without_keras": done.stdout.strip() == "there is no Keras here" and equal,
     "dictionary_names_the_outputs": {row[2] for row in named if row[1] == "output"}
     == {"digit", "probability", "features"},
@@ -258,7 +275,12 @@ claims = {
     "keras_file_goes_on_training": int(back.optimizer.iterations) > steps_before > 0,
     "no_optimizer_on_disk": not any("optimizer" in name for name in stored),
 }
-measures = {"files": len(files), "rows": len(x_test), "steps": steps_before}
+measures = {
+    "files": len(files),
+    "rows": len(x_test),
+    "steps": steps_before,
+    "wrapped": nearest,
+}
 columns = ["signature", "side", "name", "type", "shape"]
 tables = {
     "plain": {"columns": columns, "rows": plain},

@@ -276,13 +276,14 @@ with contextlib.ExitStack() as stack:
     print(len(refused), "mistakes; the server still answers:", len(after), "rows")
     # --8<-- [end:mistakes]
 
+ASKED_OVER = 50  # requests while the version changed: how many depends on the machine
 claims = {
     "rest_equals_signature": furthest(by_rest, direct) < 1e-6,
     "grpc_equals_signature": furthest(by_grpc, direct) < 1e-6,
     "equal_to_keras": furthest(by_grpc, by_keras) < 1e-5,
     "rows_equal_columns": furthest(rows, columns) < 1e-6,
     "new_version_came_without_restart": set(answered) == {1, 2},
-    "no_request_failed_meanwhile": not failures,
+    "no_request_failed_meanwhile": not failures and len(answered) > ASKED_OVER,
     "default_keeps_only_the_newest": gone[0] == 404,
     "version_by_number_is_the_old_one": furthest(first[1]["predictions"], rows) < 1e-6,
     "no_number_means_the_newest": furthest(second[1]["predictions"], rows) > 1e-6,
@@ -302,6 +303,7 @@ measures = {
     "rows": len(by_rest),
     "mistakes": len(refused),
     "failed": len(failures),
+    "asked_over": ASKED_OVER,
 }
 errors = {
     "unknown_model": "HTTP " + refused["REST", "unknown model"],

@@ -79,7 +79,8 @@ except ModuleNotFoundError as error:
 from google.protobuf import runtime_version as protobuf
 
 # A module that was generated for a newer protobuf starts with this call.
-generated_for = protobuf.MAJOR + 1, 0, 0, "", "yggdrasil/data_spec.proto"
+PATH = "yggdrasil_decision_forests/dataset/data_spec.proto"
+generated_for = protobuf.MAJOR + 1, 0, 0, "", PATH
 try:
     protobuf.ValidateProtobufRuntimeVersion(protobuf.Domain.PUBLIC, *generated_for)
 except protobuf.VersionError as error:

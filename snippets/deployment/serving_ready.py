@@ -1,0 +1,115 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = [
+#     "tensorflow==2.21.*",
+#     "keras==3.15.*",
+#     "tensorflow-serving-api==2.21.*",
+#     "grpcio",
+#     "scikit-learn",
+# ]
+#
+# [tool.guide]
+# devices = 0
+# processes = 2
+# seconds = 120
+# files = ["model_server.py", "stand_in.py"]
+# ///
+"""Probe a model server by the state of its versions, and ask it with curl."""
+
+import json
+import pathlib
+import subprocess
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+import keras
+import numpy as np
+import tensorflow as tf
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
+
+from model_server import ModelServer
+
+# --8<-- [start:model]
+keras.utils.set_random_seed(0)
+digits = load_digits()
+images = (digits.images[..., None] / 16).astype("float32")
+x_train, x_test, y_train, y_test = train_test_split(
+    images, digits.target, test_size=0.2, random_state=0, stratify=digits.target
+)
+model = keras.Sequential(
+    [
+        keras.Input((8, 8, 1), name="image"),
+        keras.layers.Conv2D(16, 3, activation="relu"),
+        keras.layers.MaxPooling2D(),
+        keras.layers.Flatten(),
+        keras.layers.Dense(32, activation="relu"),
+        keras.layers.Dense(10, activation="softmax"),
+    ]
+)
+model.compile("adam", "sparse_categorical_crossentropy", metrics=["accuracy"])
+model.fit(x_train, y_train, batch_size=32, epochs=15, verbose=0)
+# --8<-- [end:model]
+
+
+# --8<-- [start:probe]
+def probe(address, path):
+    """Return the status of HTTP, or None where nobody answers, and whether it is ready."""
+    url = f"http://{address}/v1/models/{path}"
+    try:
+        with urllib.request.urlopen(url, timeout=5) as answer:
+            versions = json.load(answer)["model_version_status"]
+    except urllib.error.HTTPError as error:
+        return error.code, False
+    except OSError:
+        return None, False
+    return 200, any(one["state"] == "AVAILABLE" for one in versions)
+
+
+# --8<-- [end:probe]
+
+work = tempfile.TemporaryDirectory()
+base = pathlib.Path(work.name, "digits")
+model.export(base / "1", verbose=False)
+signature = tf.saved_model.load(str(base / "1")).signatures["serving_default"]
+direct = signature(image=x_test[:1])["output_0"].numpy()
+flags = ["--file_system_poll_wait_seconds=1", "--max_num_load_retries=0"]
+flags += ["--model_name=digits", f"--model_base_path={base}"]
+
+seen = {}
+with work, ModelServer(*flags) as server:
+    # --8<-- [start:curl]
+    request = pathlib.Path(work.name, "request.json")
+    request.write_text(json.dumps({"instances": x_test[:1].tolist()}))
+    url = f"http://{server.rest}/v1/models/digits:predict"
+    command = ["curl", "--silent", "--show-error", "--data", f"@{request}", url]
+    done = subprocess.run(command, stdout=subprocess.PIPE, timeout=30, check=True)
+    by_curl = np.float32(json.loads(done.stdout)["predictions"])
+    print("digit:", by_curl.argmax(axis=1), "- and it is a", y_test[0])
+    # --8<-- [end:curl]
+
+    # --8<-- [start:states]
+    (base / "2").mkdir()
+    (base / "2" / "saved_model.pb").write_bytes(b"half written")
+    for _ in range(300):  # until the server has looked at the folder
+        if probe(server.rest, "digits/versions/2") != (404, False):
+            break
+        time.sleep(0.1)
+    for path in ("digits", "digits/versions/1", "digits/versions/2", "digit"):
+        seen[path] = probe(server.rest, path)
+        print(f"{path}: {seen[path][0]}, ready: {seen[path][1]}")
+    # --8<-- [end:states]
+gone = probe(server.rest, "digits")
+
+claims = {
+    "curl_equals_the_signature": bool(np.allclose(by_curl, direct, atol=1e-6)),
+    "curl_reads_the_digit": bool(by_curl.argmax() == y_test[0]),
+    "a_loaded_version_is_ready": seen["digits/versions/1"] == (200, True),
+    "two_hundred_is_not_ready": seen["digits/versions/2"] == (200, False),
+    "the_model_is_ready_while_one_version_is": seen["digits"] == (200, True),
+    "an_unknown_model_is_404": seen["digit"] == (404, False),
+    "nobody_answers_when_it_has_ended": gone == (None, False),
+}
+measures = {"server": server.name}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import textwrap
 from dataclasses import dataclass
@@ -35,7 +36,8 @@ def find(file: Path, source: str, executable: set[int]) -> dict[str, Section]:
         executable: the lines on which statements of the top level start; each section must hold one.
 
     Raises:
-        GuideError: a marker is malformed, or a section nests, repeats a name, holds nothing or never ends.
+        GuideError: a marker is malformed, or a section nests, repeats a name, holds nothing, never ends, or cuts
+            through a statement.
     """
     sections: dict[str, Section] = {}
     lines = source.split("\n")
@@ -66,6 +68,12 @@ def find(file: Path, source: str, executable: set[int]) -> dict[str, Section]:
             cause = f"section '{name}' holds no statement of the top level"
             raise GuideError(file, open_line, cause, "put a whole statement into it, or remove the section")
         text = textwrap.dedent("\n".join(lines[first - 1 : last]))
+        try:
+            ast.parse(text)
+        except SyntaxError as error:
+            cause = f"section '{name}' is no Python without what stands around it: {error.msg}"
+            cure = "let it begin and end between whole statements of the same depth"
+            raise GuideError(file, open_line + (error.lineno or 1), cause, cure) from None
         sections[name] = Section(name, first, last, text)
         open_name = ""
     if open_name:

@@ -169,6 +169,13 @@ SECTION_MISTAKES = {
     "duplicate": ("[start:loop]", "[start:setup]", "already used", None),
     "empty": ('import math\n\nif math.pi > 3:\n    print("yes")\n', "\n", "no statement", "# --8<-- [start:setup]"),
     "a comment": ('import math\n\nif math.pi > 3:\n    print("yes")\n', "# import\n", "no statement", None),
+    "another depth": ("    # --8<-- [end:loop]", "later = 1\n# --8<-- [end:loop]", "is no Python", "    print(turn)"),
+    "cut through": (
+        "# --8<-- [end:setup]\n",
+        "if (\n# --8<-- [end:setup]\n    True\n):\n    pass\n",
+        "is no Python",
+        None,
+    ),
     "upper case": ("[start:loop]", "[start:Loop]", "malformed", None),
     "scissors with blanks": ("# --8<-- [start:loop]", "# --8<--  [start: loop ]", "malformed", None),
     "marker after code": ("import math\n", "import math  # --8<-- [start:x]\n", "malformed", None),

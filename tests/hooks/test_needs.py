@@ -167,6 +167,8 @@ def test_on_every_page_the_blocks_of_a_program_bind_its_names(request: pytest.Fi
             same = [code for code in shown if flat(code) in flat(source)]
             bound |= stored("\n".join([block.needs, *same])) | set(block.needs.partition(needs.WHOLE)[2].split(", "))
             assert loaded(block.code) & stored(source) <= bound, f"{block.page}:{block.line}"
+            card = f"/// program | {block.program}\n"
+            assert needs.WHOLE not in block.needs or card in file.read_text("utf8"), f"{block.page}:{block.line}"
             looked += 1
     assert looked > 300
 

@@ -1,7 +1,8 @@
 """Run the tests again and again, in another order each time, beside busy loops, and look at what they leave.
 
-    make sturdy ARGS="--runs 20 --load"          the whole suite, twenty times, every core busy
-    make sturdy ARGS="--runs 3 docs/pipelines"   a part of it
+    make sturdy ARGS="--runs 20 --load"               the whole suite, twenty times, every core busy
+    make sturdy ARGS="--runs 20 --load --at-once 3"   three runs beside each other: harder, and sooner done
+    make sturdy ARGS="--runs 3 docs/pipelines"        a part of it
 
 A test that fails in some runs alone is a flake. What a run leaves behind counts too: processes, files in the place for
 temporary files, ports that something still listens on.
@@ -12,15 +13,17 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import psutil
 
@@ -29,11 +32,11 @@ from hooks.errors import ROOT
 from tests import child
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
 
     import pytest
 
-# A loaded run takes about an hour.
+# A loaded run takes about an hour where nothing else does; this many for each that runs beside it.
 SECONDS = 6600
 # It ends with the process that started it, also where that was killed.
 LOOP = "import os; parent = os.getppid()\nwhile os.getppid() == parent: pass"
@@ -44,7 +47,8 @@ SEED = "GUIDE_SHUFFLE"
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Shuffle the tests of this run: this module is also the plugin that the runs load.
 
-    After that, those that wait for programs are moved to the end, in the order that they have here (`plugin_runner`).
+    After that, those that wait for long work are moved to the end, in the order that they have here (`plugin_ahead`,
+    `plugin_runner`).
     """
     random.Random(os.environ[SEED]).shuffle(items)
 
@@ -97,51 +101,113 @@ def left(mark: str, place: Path) -> list[str]:
     return found + [f"file {file.name}" for file in sorted(place.iterdir()) if not file.name.startswith("pytest-of-")]
 
 
-def run(number: int, seed: str, arguments: list[str]) -> tuple[Counter[str], list[str], float]:
-    """Run the tests once; return how often each failed, what was left, and the seconds it took."""
-    mark, start = f"{os.getpid()}-{number}", time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="sturdy-", ignore_cleanup_errors=True) as folder:
-        env = {**os.environ, "FRESH": "1", "TMPDIR": folder, MARK: mark, SEED: seed}
+class Run:
+    """The tests, once, in a process of their own with a place of its own for temporary files.
+
+    Args:
+        number: of the run.
+        seed: of its order.
+        arguments: for pytest.
+        seconds: after which it is ended.
+    """
+
+    def __init__(self, number: int, seed: str, arguments: list[str], seconds: float) -> None:
+        self.mark = f"{os.getpid()}-{number}"
+        self.folder = Path(tempfile.mkdtemp(prefix="sturdy-"))
+        self.place, self.said = self.folder / "tmp", self.folder / "said"
+        self.place.mkdir()
+        self.begun, self.limit, self.late = time.monotonic(), seconds, ""
+        env = {**os.environ, "FRESH": "1", "TMPDIR": str(self.place), MARK: self.mark, SEED: seed}
         command = [sys.executable, "-m", "pytest", "-q", "-rfE", "--tb=short", "-p", "tests.sturdy", *arguments]
-        process = child.start(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        with self.said.open("w") as said:
+            self.process = child.start(command, cwd=ROOT, env=env, stdout=said, stderr=subprocess.STDOUT)
+
+    def ended(self) -> bool:
+        """Tell whether it has ended; one that takes too long is told to end."""
+        if not self.late and time.monotonic() - self.begun > self.limit:
+            self.late = f"FAILED the run: not done after {self.limit:.0f} s"
+            self.stop()
+        return self.process.poll() is not None
+
+    def stop(self) -> None:
+        """Interrupt it: the runner of the tests ends what it started. Kill it where that takes a minute."""
+        self.process.send_signal(signal.SIGINT)
         try:
-            said, _ = process.communicate(timeout=SECONDS)
-        except BaseException as error:
-            process.send_signal(signal.SIGINT)  # the runner of the tests ends what it started
-            try:
-                said, _ = process.communicate(timeout=60)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                said, _ = process.communicate()
-            if not isinstance(error, subprocess.TimeoutExpired):
-                raise
-            said += f"\nFAILED the run: not done after {SECONDS} s"
+            self.process.wait(timeout=60)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+    def outcome(self) -> Outcome:
+        """Return what failed and what was left, when it has ended, and remove its files."""
+        said = self.said.read_text("utf-8", "replace")
         lines = [line.split(" - ")[0] for line in said.splitlines() if line.startswith(("FAILED ", "ERROR "))]
-        if process.returncode and not lines:
-            lines = [f"FAILED the run: exit code {process.returncode}"]
+        if self.late:
+            lines.append(self.late)
+        if self.process.returncode and not lines:
+            lines = [f"FAILED the run: exit code {self.process.returncode}"]
         if lines:
             print(said)
-        return Counter(set(lines)), left(mark, Path(folder)), time.monotonic() - start
+        seconds, rest = time.monotonic() - self.begun, left(self.mark, self.place)
+        self.remove()
+        return Outcome(Counter(set(lines)), rest, seconds)
+
+    def remove(self) -> None:
+        """Remove its files."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Outcome(NamedTuple):
+    """How often each test failed, what was left, and the seconds that the run took."""
+
+    failed: Counter[str]
+    left: list[str]
+    seconds: float
+
+
+def repeat(runs: int, at_once: int, seed: int, arguments: list[str]) -> Generator[Outcome]:
+    """Run the tests again and again and yield each outcome; whoever stops early ends the runs that go on.
+
+    Args:
+        runs: how many.
+        at_once: how many beside each other, in the same folder.
+        seed: of the orders.
+        arguments: for pytest.
+    """
+    waiting, running = list(range(runs)), list[Run]()
+    try:
+        while waiting or running:
+            while waiting and len(running) < at_once:
+                number = waiting.pop(0)
+                running.append(Run(number, f"{seed}-{number}", arguments, SECONDS * at_once))
+            time.sleep(0.1)
+            for run in [one for one in running if one.ended()]:
+                running.remove(run)
+                yield run.outcome()
+    finally:
+        with ThreadPoolExecutor(max(1, len(running))) as pool:
+            list(pool.map(Run.stop, running))
+        for run in running:
+            run.remove()
 
 
 def main() -> int:
     """Run the tests and say what failed, how often, and what was left; return 1 where anything was."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=20, help="how often (default: 20)")
+    parser.add_argument("--at-once", type=int, default=1, help="how many runs beside each other (default: 1)")
     parser.add_argument("--load", action="store_true", help="keep every core busy with a loop beside the tests")
     parser.add_argument("--seed", type=int, default=0, help="of the orders (default: 0)")
     options, arguments = parser.parse_known_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # what was started is ended on the way out
     failures: Counter[str] = Counter()
     leftovers: list[str] = []
-    with load(options.load):
-        for number in range(options.runs):
-            failed, rest, seconds = run(number, f"{options.seed}-{number}", arguments)
+    with load(options.load), closing(repeat(options.runs, options.at_once, options.seed, arguments)) as outcomes:
+        for number, (failed, rest, seconds) in enumerate(outcomes, 1):
             failures += failed
             leftovers += rest
             print(
-                f"run {number + 1} of {options.runs}: {seconds:.0f} s, {len(failed)} failed, {len(rest)} left",
-                flush=True,
+                f"run {number} of {options.runs}: {seconds:.0f} s, {len(failed)} failed, {len(rest)} left", flush=True
             )
     for name, times in failures.most_common():
         word = "always" if times == options.runs else "flake"

@@ -32,6 +32,18 @@ def test_fails():
     assert False
 """
 
+MEET = """
+import os, pathlib, time
+
+def test_one():
+    there = pathlib.Path({there!r})
+    (there / str(os.getpid())).touch()
+    until = time.monotonic() + 100
+    while len(list(there.iterdir())) < 2:
+        assert time.monotonic() < until
+        time.sleep(0.05)
+"""
+
 
 def test_failures_and_leftovers_of_a_run_are_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -39,7 +51,7 @@ def test_failures_and_leftovers_of_a_run_are_named(
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     (tmp_path / "test_bad.py").write_text(BAD)
     arguments = ["-c", str(tmp_path / "pytest.ini"), "-p", "no:cacheprovider", str(tmp_path)]
-    failed, left, _ = sturdy.run(0, "0", arguments)
+    ((failed, left, _),) = sturdy.repeat(1, 1, 0, arguments)
     assert [name.split("::")[-1] for name in failed] == ["test_fails"]
     assert len(left) == 2
     assert ", listens on " in left[0]
@@ -48,11 +60,32 @@ def test_failures_and_leftovers_of_a_run_are_named(
     assert "assert False" in capsys.readouterr().out
 
 
-def test_a_good_run_leaves_nothing(tmp_path: Path) -> None:
+def test_good_runs_beside_each_other_leave_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each waits for the other, so they pass only beside each other."""
+    there, temporary = tmp_path / "there", tmp_path / "tmp"
+    for folder in (there, temporary):
+        folder.mkdir()
+    monkeypatch.setattr(sturdy.tempfile, "tempdir", str(temporary))
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    (tmp_path / "test_good.py").write_text("def test_one():\n    pass\n")
-    failed, left, _ = sturdy.run(0, "0", ["-c", str(tmp_path / "pytest.ini"), "-p", "no:cacheprovider", str(tmp_path)])
-    assert (list(failed), left) == ([], [])
+    (tmp_path / "test_good.py").write_text(MEET.format(there=str(there)))
+    arguments = ["-c", str(tmp_path / "pytest.ini"), "-p", "no:cacheprovider", str(tmp_path)]
+    outcomes = list(sturdy.repeat(2, 2, 0, arguments))
+    assert [(list(failed), left) for failed, left, _ in outcomes] == [([], []), ([], [])]
+    assert list(temporary.iterdir()) == []
+
+
+def test_a_run_that_takes_too_long_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sturdy, "SECONDS", 2)
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    (tmp_path / "test_slow.py").write_text("import time\n\ndef test_it():\n    time.sleep(60)\n")
+    arguments = ["-c", str(tmp_path / "pytest.ini"), "-p", "no:cacheprovider", str(tmp_path)]
+    ((failed, left, seconds),) = sturdy.repeat(1, 1, 0, arguments)
+    assert list(failed) == ["FAILED the run: not done after 2 s"]
+    assert left == []
+    assert seconds < 60
+    assert "KeyboardInterrupt" in capsys.readouterr().out
 
 
 def test_the_load_ends_with_its_block() -> None:

@@ -112,6 +112,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("filterwarnings", "default::pytest.PytestCacheWarning")
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Submit what the selected tests will ask for; stop where the device that was asked for is not there."""
     config = session.config

@@ -536,3 +536,6 @@ claims =""",
     ),
     Mutation("a claim that is no bool", PROGRAM, "total == 6,", "'yes',", "is_six", "tests"),
 ]
+
+CONTROL = Mutation("control", PAGE, "# Plain\n", "# Plain\n\nA word more.\n", "", "tests")
+ALL = [CONTROL, *MUTATIONS, *PROGRAM_MUTATIONS]

@@ -2,56 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
-import subprocess
-import sys
-from typing import TYPE_CHECKING
-
 import pytest
 
-from hooks.errors import ROOT
-from tests.mutations.small import PAGE
-from tests.mutations.table import MUTATIONS, PROGRAM_MUTATIONS, Mutation
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-CONTROL = Mutation("control", PAGE, "# Plain\n", "# Plain\n\nA word more.\n", "", "tests")
-ALL = [CONTROL, *MUTATIONS, *PROGRAM_MUTATIONS]
-
-
-@pytest.fixture(scope="session")
-def answers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, str]]:
-    """Try every mutation whose test was selected, in one process that forks, and return what was answered."""
-    chosen = [getattr(item, "callspec", None) for item in request.session.items]
-    wanted = {one.params["mutation"] for one in chosen if one is not None and "mutation" in one.params}
-    folder = tmp_path_factory.mktemp("mutations")
-    first = _worker(folder, [{"kind": ["prepare"], "name": "prepare", "real": str(ROOT)}])
-    assert "crash" not in first["prepare"], first["prepare"]
-    jobs = [
-        {
-            **dataclasses.asdict(m),
-            "kind": ["build", "tests"] if m is CONTROL else [m.stage],
-            "rehash": m in PROGRAM_MUTATIONS,
-        }
-        for m in ALL
-        if m.name in wanted
-    ]
-    return _worker(folder, jobs)
-
-
-def _worker(folder: Path, jobs: list[dict[str, object]]) -> dict[str, dict[str, str]]:
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "tests" / "mutations" / "worker.py"), str(folder)],
-        input="\n".join(json.dumps(job) for job in jobs),
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return {answer["name"]: answer for answer in map(json.loads, done.stdout.splitlines())}
+from tests.mutations.table import ALL, CONTROL
 
 
 @pytest.mark.parametrize("mutation", [m.name for m in ALL])

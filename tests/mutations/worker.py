@@ -31,7 +31,8 @@ LIBRARIES = (
 
 def main() -> None:
     """Read jobs, run them two at a time, answer each when it ends."""
-    folder = Path(sys.argv[1])
+    folder, parent = Path(sys.argv[1]), os.getppid()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # what was forked is ended on the way out
     os.environ["NO_MKDOCS_2_WARNING"] = "1"
     for name in LIBRARIES:
         with contextlib.suppress(ImportError):
@@ -44,6 +45,8 @@ def main() -> None:
         for number, job in enumerate(jobs):
             if len(running) == (os.cpu_count() or 2):
                 _answer(running)
+            if os.getppid() != parent:
+                break  # killed: nobody waits for an answer
             copy = folder / f"m{number}"
             process = os.fork()
             if process == 0:
@@ -98,6 +101,7 @@ def _answer(running: dict[int, tuple[dict, Path]]) -> None:
 
 def _child(job: dict, base: Path, copy: Path) -> None:
     os.setsid()
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.alarm(SECONDS)
     answer: dict[str, str] = {}
     try:

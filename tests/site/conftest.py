@@ -2,50 +2,118 @@
 
 from __future__ import annotations
 
+import json
 import os
-import subprocess
 import sys
 import zipfile
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 import pytest
 
-from tests.site import chromium
+from tests.plugin_ahead import ahead_of
+from tests.site import builds, chromium
 from tests.site.pages import ROOT
 from tests.site.serve import address, reserved, serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from playwright.sync_api import Browser, BrowserContext, Page
 
+    from tests.plugin_ahead import Run
     from tests.site.survey import Look
 
 
-@pytest.fixture(scope="session")
-def site_address() -> Iterator[str]:
-    """Return where the site will be served: it is built for this address, for instant navigation works nowhere else."""
-    with reserved() as port:
-        yield address(port)
+class Site:
+    """The site that the tests look at, and what is done for them beside other tests.
+
+    It is built for the address that it is served at, for instant navigation works nowhere else.
+    """
+
+    def __init__(self, session: pytest.Session) -> None:
+        stack = ExitStack()
+        session.config.add_cleanup(stack.close)
+        self.stack, self.ahead = stack, ahead_of(session.config)
+        self.port = stack.enter_context(reserved())
+        folder = Path(stack.enter_context(TemporaryDirectory(prefix="site-")))
+        self.builds = builds.Builds(folder, address(self.port))
+        self.asked = {_params(item)["page"] for item in session.items if "seen" in getattr(item, "fixturenames", ())}
+        for fixture, work in {
+            "built_site": self.serve,
+            "seen": self.look,
+            "properdocs": self.builds.properdocs,
+            "zensical": self.builds.zensical,
+            "elsewhere": self.builds.elsewhere,
+            "read": self.read,
+        }.items():
+            self.ahead.begin(session, fixture, work)
+
+    def serve(self, run: Run) -> Path:
+        """Build the site, serve it, and return its folder."""
+        folder = self.builds.ours(run)
+        self.stack.enter_context(serving(folder, self.port))
+        return folder
+
+    def look(self, run: Run) -> dict[tuple[str, int], Look]:
+        """Look once at every page that a selected test asks about."""
+        from tests.site.seen import look_at
+
+        return look_at(run, chromium.path(), self.builds.address, self.ahead.result("built_site"), sorted(self.asked))
+
+    def read(self, run: Run) -> dict[str, list[str]]:
+        """Note which files of the project each page reads."""
+        env = {**os.environ, "FRESH": "1", "NO_MKDOCS_2_WARNING": "1"}
+        done = run([sys.executable, "-m", "tests.site.reads"], seconds=builds.SECONDS, cwd=ROOT, env=env)
+        assert done.returncode == 0, done.stderr
+        read: dict[str, list[str]] = json.loads(done.stdout)
+        return read
+
+
+SITE = pytest.StashKey[Site]()
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Begin with the site."""
+    session.config.stash[SITE] = Site(session)
 
 
 @pytest.fixture(scope="session")
-def built_site(site_address: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the site strictly, once, and return its folder."""
-    folder = tmp_path_factory.mktemp("built") / "site"
-    built = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)],
-        cwd=ROOT,
-        env={**os.environ, "SITE_URL": site_address, "NO_MKDOCS_2_WARNING": "1"},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert built.returncode == 0, built.stderr
-    return folder
+def built_site(request: pytest.FixtureRequest) -> Path:
+    """Return the folder of the site, built strictly."""
+    return ahead_of(request.config).result("built_site")
+
+
+@pytest.fixture(scope="session")
+def site(built_site: Path, request: pytest.FixtureRequest) -> str:
+    """Return the address of the home page of the built site, which is served."""
+    return request.config.stash[SITE].builds.address
+
+
+@pytest.fixture(scope="session")
+def properdocs(request: pytest.FixtureRequest) -> Path:
+    """Return the folder of the site that ProperDocs builds."""
+    return ahead_of(request.config).result("properdocs")
+
+
+@pytest.fixture(scope="session")
+def zensical(request: pytest.FixtureRequest) -> Path:
+    """Return the folder of the site that Zensical builds."""
+    return ahead_of(request.config).result("zensical")
+
+
+@pytest.fixture(scope="session")
+def elsewhere(request: pytest.FixtureRequest) -> builds.Elsewhere:
+    """Return the site built elsewhere, at another time, twice."""
+    return ahead_of(request.config).result("elsewhere")
+
+
+@pytest.fixture(scope="session")
+def read(request: pytest.FixtureRequest) -> dict[str, list[str]]:
+    """Return the files that each page reads while it is rendered."""
+    return ahead_of(request.config).result("read")
 
 
 @pytest.fixture(scope="session")
@@ -59,25 +127,15 @@ def unpacked(built_site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 
 @pytest.fixture(scope="session")
-def site(built_site: Path, site_address: str) -> Iterator[str]:
-    """Serve the built site and return the address of its home page."""
-    with serving(built_site, urlsplit(site_address).port or 80) as served:
-        yield served
-
-
-@pytest.fixture(scope="session")
 def browser_path() -> str:
     """Return the browser's path; without one the test says how to get it."""
     return chromium.path()
 
 
 @pytest.fixture(scope="session")
-def seen(browser_path: str, site: str, built_site: Path, request: pytest.FixtureRequest) -> dict[tuple[str, int], Look]:
-    """Look once at every page that a selected test asks about."""
-    from tests.site.seen import look_at
-
-    asked = {_params(item)["page"] for item in request.session.items if "seen" in getattr(item, "fixturenames", ())}
-    return look_at(browser_path, site, built_site, sorted(asked))
+def seen(browser_path: str, site: str, request: pytest.FixtureRequest) -> dict[tuple[str, int], Look]:
+    """Return what every page shows at every width."""
+    return ahead_of(request.config).result("seen")
 
 
 def _params(item: pytest.Item) -> dict[str, str]:

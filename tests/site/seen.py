@@ -7,18 +7,32 @@ from __future__ import annotations
 
 import json
 import subprocess
-from dataclasses import asdict
+import sys
 from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from axe_playwright_python.base import AXE_SCRIPT
 
 from hooks import atomic
 from hooks.cache import FOLDER
 from hooks.results import problems, reads
-from tests.site.survey import WIDTHS, Look, survey
+from tests.site.pages import ROOT
+from tests.site.survey import WIDTHS, Look
+
+if TYPE_CHECKING:
+    from tests.plugin_ahead import Run
 
 KEPT = FOLDER / "looks"
+
+
+def read(path: str, looks: dict[str, Any]) -> dict[tuple[str, int], Look]:
+    """Return what a page showed, from JSON, where every key is a text."""
+    found = {}
+    for width, seen in looks.items():
+        widths = {int(key): value for key, value in seen["sticking_out"].items()}
+        found[path, int(width)] = Look(**{**seen, "sticking_out": widths})
+    return found
 
 
 def clean(seen: Look) -> bool:
@@ -41,10 +55,20 @@ def keys(executable: str, address: str, site: Path, paths: list[str]) -> dict[st
     return names
 
 
-def look_at(executable: str, address: str, site: Path, paths: list[str]) -> dict[tuple[str, int], Look]:
+def survey(run: Run, executable: str, address: str, paths: list[str]) -> dict[str, Any]:
+    """Return what pages show, as JSON: of each path, of each width."""
+    command = [sys.executable, "-m", "tests.site.survey"]
+    done = run(command, seconds=1800, text=json.dumps([executable, address, paths]), cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    looks: dict[str, Any] = json.loads(done.stdout)
+    return looks
+
+
+def look_at(run: Run, executable: str, address: str, site: Path, paths: list[str]) -> dict[tuple[str, int], Look]:
     """Return what each page shows at each width, from the cache where nothing has changed.
 
     Args:
+        run: runs the process that looks.
         executable: the browser's path.
         address: of the home page.
         site: the built site.
@@ -55,17 +79,14 @@ def look_at(executable: str, address: str, site: Path, paths: list[str]) -> dict
     for path, name in names.items():
         file = KEPT / f"{name}.json"
         if reads() and file.is_file():
-            for width, seen in json.loads(file.read_text("utf-8")).items():
-                widths = {int(key): value for key, value in seen.pop("sticking_out").items()}
-                found[path, int(width)] = Look(**seen, sticking_out=widths)
+            found |= read(path, json.loads(file.read_text("utf-8")))
     missing = [path for path in paths if (path, WIDTHS[0]) not in found]
-    found |= survey(executable, address, missing) if missing else {}
-    for path in missing:
-        looks = {width: found[path, width] for width in WIDTHS}
-        if all(clean(seen) for seen in looks.values()):
-            text = json.dumps({width: asdict(seen) for width, seen in looks.items()})
+    for path, looks in survey(run, executable, address, missing).items() if missing else ():
+        new = read(path, looks)
+        found |= new
+        if all(clean(seen) for seen in new.values()):
             try:
-                atomic.write(KEPT / f"{names[path]}.json", text)
+                atomic.write(KEPT / f"{names[path]}.json", json.dumps(looks))
             except OSError as error:
                 problems.add(f"looks are not kept in {KEPT} ({error.strerror or error}): the next run looks again")
     return found

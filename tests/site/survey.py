@@ -1,13 +1,16 @@
 """One look at every page: each is opened once, and everything that can be seen there, at each width, is noted.
 
-Opening a page costs more than looking at it, so the tests share what one look found.
+Opening a page costs more than looking at it, so the tests share what one look found. `python -m tests.site.survey`
+looks in a process of its own: the one that runs the tests has a browser of its own, and other things to do.
 """
 
 from __future__ import annotations
 
 import asyncio
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+import json
+import os
+import sys
+from dataclasses import asdict, dataclass, field
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
@@ -71,6 +74,7 @@ PREPARE = """
 }
 """
 # Marks one of each kind of text: its colour and its ground, in the light theme and in the dark one, size and weight.
+# It leaves the page in the dark theme. Axe takes most of its time for the contrast of texts.
 MARK_KINDS = """
 () => {
   const texts = [...document.querySelectorAll("article *")].filter((element) =>
@@ -156,9 +160,9 @@ class Looker:
     async def look(self, path: str) -> dict[int, Look]:
         """Open one page and note everything, at each width.
 
-        What does not change with the theme is looked at in the light one; the colours of the text, which do not change
-        with the width, at the small one, in the dark theme one text of each kind; at the wide one the colours of
-        what stands around the text.
+        What does not change with the theme is looked at in the light one. Of the colours of the text, which do not
+        change with the width, one of each kind is looked at, at the small width; at the wide one the colours of what
+        stands around the text.
 
         Args:
             path: of the page, relative to the home page.
@@ -175,21 +179,26 @@ class Looker:
         await page.evaluate(PREPARE)
         await page.evaluate(AXE_SCRIPT)
         await self._wide(narrow)
-        found[narrow].axe["light"] = await axe_findings(page, rules=TARGET_SIZE)
+        kinds, around = {"include": [["[data-kind]"]]}, {"exclude": [["article"]]}
         await page.evaluate(MARK_KINDS)
-        found[narrow].axe["dark"] = await axe_findings(page, context={"include": [["[data-kind]"]]}, runOnly=COLOURS)
-        await self._wide(wide)
-        around = {"exclude": [["article"]]}
-        found[wide].axe["dark"] = await axe_findings(page, context=around, runOnly=COLOURS)
+        found[narrow].axe["dark"] = await self._colours(kinds)
         await page.evaluate(SET_SCHEME, "default")
-        found[wide].axe["light"] = [
-            *await axe_findings(page, context=around, runOnly=COLOURS),
-            *await axe_findings(page, rules={**TARGET_SIZE, **{rule: {"enabled": False} for rule in COLOURS}}),
-        ]
+        found[narrow].axe["light"] = [*await self._colours(kinds), *await self._rest()]
+        await self._wide(wide)
+        found[wide].axe["light"] = [*await self._colours(around), *await self._rest()]
+        await page.evaluate(SET_SCHEME, "slate")
+        found[wide].axe["dark"] = await self._colours(around)
         policy = await page.evaluate("() => window.policyViolations")
         for seen in found.values():
             seen.policy = policy
         return found
+
+    async def _colours(self, context: dict[str, Any]) -> list[str]:
+        return await axe_findings(self.page, context=context, runOnly=COLOURS)
+
+    async def _rest(self) -> list[str]:
+        others = {rule: {"enabled": False} for rule in COLOURS}
+        return await axe_findings(self.page, rules={**TARGET_SIZE, **others})
 
     async def _wide(self, width: int) -> None:
         await self.page.set_viewport_size({"width": width, "height": HEIGHT})
@@ -199,9 +208,22 @@ class Looker:
         )
 
 
-async def _all(executable: str, address: str, paths: list[str]) -> dict[tuple[str, int], Look]:
-    found: dict[tuple[str, int], Look] = {}
-    waiting = list(paths)
+async def survey(executable: str, address: str, paths: list[str]) -> dict[str, dict[int, Look]]:
+    """Return what every page showed at every width.
+
+    Args:
+        executable: the browser's path.
+        address: of the home page.
+        paths: of the pages, relative to it.
+    """
+    found: dict[str, dict[int, Look]] = {}
+    waiting, parent = list(paths), os.getppid()
+
+    async def watch() -> None:
+        while os.getppid() == parent:
+            await asyncio.sleep(0.5)
+        sys.exit("nobody waits for it: the process that started it was killed")
+
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=executable, args=FLAGS)
 
@@ -212,22 +234,22 @@ async def _all(executable: str, address: str, paths: list[str]) -> dict[tuple[st
             looker = Looker(await context.new_page(), address)
             while waiting:
                 path = waiting.pop()
-                for width, seen in (await looker.look(path)).items():
-                    found[path, width] = seen
+                found[path] = await looker.look(path)
 
+        watching = asyncio.create_task(watch())
         await asyncio.gather(*(work() for _ in range(AT_ONCE)))
+        watching.cancel()
         await browser.close()
     return found
 
 
-def survey(executable: str, address: str, paths: list[str]) -> dict[tuple[str, int], Look]:
-    """Return what every page showed at every width.
+def main() -> None:
+    """Read the browser's path, the address and the pages as JSON, and write what they show."""
+    found = asyncio.run(survey(*json.load(sys.stdin)))
+    json.dump(
+        {path: {width: asdict(seen) for width, seen in looks.items()} for path, looks in found.items()}, sys.stdout
+    )
 
-    Args:
-        executable: the browser's path.
-        address: of the home page.
-        paths: of the pages, relative to it.
-    """
-    # In a thread of its own: Playwright's other interface, which other tests use, keeps a loop running in this one.
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(asyncio.run, _all(executable, address, paths)).result()
+
+if __name__ == "__main__":
+    main()

@@ -7,18 +7,17 @@ lose by that is listed here, and in CONTRIBUTING.md with the reasons; everything
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from bs4 import BeautifulSoup
 
-from tests.site.copied import copy_project, environment
+from tests.site.builds import contents
 from tests.site.pages import LEADS_ON, PAGES, PLACEHOLDER, name
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from bs4 import Tag
 
 ARCHIVE = "tensorflow-at-scale.zip"
@@ -31,35 +30,8 @@ LEFT_OUT = ".guide-notebook, .headerlink, .page-edit, script, style"
 PROGRAM = re.compile(r"^(?:\.\./)*programs/|^[^#]+#program-|/blob/main/snippets/[^#]*$")
 
 
-@pytest.fixture(scope="session")
-def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a copy of the project, for builders that write into its folder."""
-    folder = tmp_path_factory.mktemp("successor") / "project"
-    copy_project(folder)
-    return folder
-
-
-def build(copy: Path, address: str, *arguments: str) -> None:
-    env = environment(address)
-    command = [sys.executable, "-m", *arguments]
-    done = subprocess.run(command, cwd=copy, env=env, capture_output=True, text=True, timeout=600, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
-@pytest.fixture(scope="session")
-def zensical(copy: Path, site_address: str) -> Path:
-    """Build with Zensical, strictly, and return the folder of the site."""
-    build(copy, site_address, "zensical", "build", "--clean", "--strict", "--config-file", "mkdocs.yml")
-    return copy / "site"
-
-
-def contents(site: Path) -> dict[str, bytes]:
-    return {file.relative_to(site).as_posix(): file.read_bytes() for file in site.rglob("*") if file.is_file()}
-
-
-def test_properdocs_builds_the_same_site(built_site: Path, copy: Path, site_address: str, tmp_path: Path) -> None:
-    build(copy, site_address, "properdocs", "build", "-q", "--strict", "--site-dir", str(tmp_path / "site"))
-    ours, theirs = contents(built_site), contents(tmp_path / "site")
+def test_properdocs_builds_the_same_site(built_site: Path, properdocs: Path) -> None:
+    ours, theirs = contents(built_site), contents(properdocs)
     # It packs the pages that are compared one by one, with the name of the generator in each.
     assert len(ours.pop(ARCHIVE))
     assert len(theirs.pop(ARCHIVE))
@@ -112,4 +84,4 @@ def test_zensical_leaves_out_only_what_hooks_and_plugins_make(built_site: Path, 
     pages = {path for path in contents(built_site) if path.endswith("index.html")}
     missing = pages - contents(zensical).keys()
     leads_on = {path for path in pages if LEADS_ON in (built_site / path).read_text("utf8")}
-    assert missing == {path for path in pages if Path(path).parts[0] == "labs"} | leads_on
+    assert missing == {path for path in pages if path.startswith("labs/")} | leads_on

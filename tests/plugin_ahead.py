@@ -1,0 +1,120 @@
+"""The pytest plugin that does the long work of fixtures beside the tests, from when collection has ended.
+
+A conftest says what its fixtures will wait for, where selected tests use them:
+
+    def pytest_collection_finish(session):
+        ahead_of(session.config).begin(session, "seen", look)
+
+`look(run)` works in a thread; what takes long it does in processes, with `run`, so that Ctrl-C ends it at once. They
+must end all that they started when SIGTERM ends them. The fixture returns `ahead_of(config).result("seen")`. Tests
+that use it come after those that wait for nothing.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from subprocess import PIPE
+from typing import TYPE_CHECKING, Any, Protocol
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from concurrent.futures import Future
+
+# Seconds that a process may take to end what it started.
+PATIENCE = 20
+
+
+class Run(Protocol):
+    """Runs a command to its end, as `subprocess.run` with text and both outputs captured."""
+
+    def __call__(
+        self, command: Sequence[str], *, seconds: float, text: str = "", **options: Any
+    ) -> subprocess.CompletedProcess[str]: ...
+
+
+class Ahead:
+    """What is done beside the tests of a session, one piece after the other, and the process that does it.
+
+    A piece may ask for the result of one that was begun before it. One at a time, for programs run meanwhile.
+    """
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="ahead")
+        self._futures: dict[str, Future[Any]] = {}
+        self._process: subprocess.Popen[str] | None = None
+        self._lock = threading.Lock()
+        self._closed = False
+
+    def begin(self, session: pytest.Session, fixture: str, work: Callable[[Run], Any]) -> None:
+        """Start the work for a fixture, if selected tests use it, and move these tests to the end.
+
+        Args:
+            session: whose collection has ended.
+            fixture: its name.
+            work: makes its value.
+        """
+        users = {item for item in session.items if fixture in getattr(item, "fixturenames", ())}
+        if users and not session.config.option.collectonly:
+            session.items.sort(key=users.__contains__)
+            self._futures[fixture] = self._pool.submit(work, self._run)
+
+    def result(self, fixture: str) -> Any:
+        """Wait for the value of a fixture that a selected test uses; raise what its work raised."""
+        return self._futures[fixture].result()
+
+    def close(self) -> None:
+        """End what still goes on."""
+        with self._lock:
+            self._closed, process = True, self._process
+        if process is not None:
+            process.terminate()
+            try:
+                process.wait(timeout=PATIENCE)
+            except subprocess.TimeoutExpired:
+                process.kill()
+        self._pool.shutdown(cancel_futures=True)
+
+    def _run(
+        self, command: Sequence[str], *, seconds: float, text: str = "", **options: Any
+    ) -> subprocess.CompletedProcess[str]:
+        with self._lock:
+            if self._closed:
+                raise RuntimeError("the session has ended")
+            # A session of its own: what Ctrl-C in a terminal reaches ends it, through `close`.
+            self._process = process = subprocess.Popen(
+                command, text=True, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True, **options
+            )
+        try:
+            out, err = process.communicate(text, timeout=seconds)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            raise
+        finally:
+            with self._lock:
+                self._process = None
+        return subprocess.CompletedProcess(command, process.returncode, out, err)
+
+
+AHEAD = pytest.StashKey[Ahead]()
+
+
+def ahead_of(config: pytest.Config) -> Ahead:
+    """Return what is done beside the tests of this session."""
+    return config.stash[AHEAD]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the place of the work."""
+    config.stash[AHEAD] = Ahead()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """End the work, also after Ctrl-C."""
+    ahead = config.stash.get(AHEAD, None)
+    if ahead is not None:
+        ahead.close()

@@ -1,0 +1,115 @@
+"""Builds of the site that tests compare: ours, ours elsewhere at another time, those of builders that may follow."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tests.site.copied import copy_project, environment
+from tests.site.pages import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.plugin_ahead import Run
+
+SECONDS = 900
+MKDOCS = ("mkdocs", "build", "-q", "--strict", "--site-dir")
+# Python imports a module of this name when it starts: it puts the clock four hundred days forward.
+LATER = """
+import datetime, time
+
+ahead, clock = 400 * 86400, time.time
+
+class Later(datetime.datetime):
+    @classmethod
+    def now(cls, tz=None):
+        return cls.fromtimestamp(clock() + ahead, tz)
+
+    @classmethod
+    def utcnow(cls):
+        return cls.now(datetime.timezone.utc).replace(tzinfo=None)
+
+datetime.datetime = Later
+time.time = lambda: clock() + ahead
+"""
+
+
+def contents(site: Path) -> dict[str, bytes]:
+    """Return every file under `site` by its path."""
+    return {file.relative_to(site).as_posix(): file.read_bytes() for file in site.rglob("*") if file.is_file()}
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """Two builds of a copy, the second from the pages that the first has kept, and what was kept after each."""
+
+    first: Path
+    second: Path
+    kept: set[str]
+    kept_again: set[str]
+
+
+@dataclass(frozen=True)
+class Builds:
+    """Makes the builds.
+
+    Attributes:
+        folder: where to, an empty one.
+        address: of the home page.
+    """
+
+    folder: Path
+    address: str
+
+    def ours(self, run: Run) -> Path:
+        """Build the project with MkDocs and return the folder of the site."""
+        env = {**os.environ, "SITE_URL": self.address, "NO_MKDOCS_2_WARNING": "1"}
+        _build(run, ROOT, env, *MKDOCS, str(self.folder / "ours"))
+        return self.folder / "ours"
+
+    def elsewhere(self, run: Run) -> Elsewhere:
+        """Build a copy in another folder, at another time, with other settings of the system, twice."""
+        copy, clock = self.folder / "another" / "folder", self.folder / "clock"
+        copy_project(copy)
+        for file in copy.rglob("*"):
+            os.utime(file, (1_500_000_000, 1_500_000_000), follow_symlinks=False)
+        clock.mkdir()
+        (clock / "sitecustomize.py").write_text(LATER)
+        # Not as in CI, which keeps no pages.
+        env = environment(
+            self.address, CI="", FRESH="", LC_ALL="C", PYTHONHASHSEED="7", PYTHONPATH=str(clock), TZ="Asia/Tokyo"
+        )
+
+        def build(site: Path) -> set[str]:
+            _build(run, copy, env, *MKDOCS, str(site))
+            return {file.name for file in (copy / ".cache" / "pages").iterdir()}
+
+        first, second = self.folder / "first", self.folder / "second"
+        return Elsewhere(first, second, kept=build(first), kept_again=build(second))
+
+    def properdocs(self, run: Run) -> Path:
+        """Build with ProperDocs and return the folder of the site."""
+        _build(run, self._copy(), environment(self.address), "properdocs", *MKDOCS[1:], str(self.folder / "properdocs"))
+        return self.folder / "properdocs"
+
+    def zensical(self, run: Run) -> Path:
+        """Build with Zensical, strictly, and return the folder of the site, which is the copy's own."""
+        copy = self._copy()
+        words = ("zensical", "build", "--clean", "--strict", "--config-file", "mkdocs.yml")
+        _build(run, copy, environment(self.address), *words)
+        return copy / "site"
+
+    def _copy(self) -> Path:
+        """Return a copy of the project, for builders that write into its folder."""
+        copy = self.folder / "successor" / "project"
+        if not copy.exists():
+            copy_project(copy)
+        return copy
+
+
+def _build(run: Run, project: Path, env: dict[str, str], *words: str) -> None:
+    done = run([sys.executable, "-m", *words], seconds=SECONDS, cwd=project, env=env)
+    assert done.returncode == 0, done.stdout + done.stderr

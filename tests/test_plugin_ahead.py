@@ -1,0 +1,138 @@
+"""What is done beside the tests: begun when wanted, waited for where asked, and ended with the session."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
+
+import psutil
+import pytest
+
+from hooks.errors import ROOT
+from tests import child
+from tests.plugin_ahead import Ahead
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.plugin_ahead import Run
+
+SLEEPS = "import sys, time; print('up', flush=True); time.sleep(600)"
+
+
+@pytest.fixture
+def ahead() -> Iterator[Ahead]:
+    made = Ahead()
+    yield made
+    made.close()
+
+
+@dataclass(eq=False)
+class Item:
+    """A test as the plugin sees it."""
+
+    name: str
+    fixturenames: list[str]
+
+
+def session(*tests: tuple[str, str], collectonly: bool = False) -> pytest.Session:
+    """Make a session of tests, each a name and the fixture that it uses."""
+    items = [Item(name, [fixture]) for name, fixture in tests]
+    config = SimpleNamespace(option=SimpleNamespace(collectonly=collectonly))
+    return cast("pytest.Session", SimpleNamespace(items=items, config=config))
+
+
+def test_tests_that_wait_come_last_while_the_work_goes_on(ahead: Ahead) -> None:
+    go = threading.Event()
+    both = session(("a", "site"), ("b", "seen"), ("c", "other"), ("d", "site"))
+    ahead.begin(both, "site", lambda _: go.wait(100))
+    ahead.begin(both, "seen", lambda _: [ahead.result("site")])
+    assert [item.name for item in both.items] == ["c", "a", "d", "b"]
+    go.set()
+    assert ahead.result("seen") == [True]
+
+
+@pytest.mark.parametrize("listed", [session(("a", "other")), session(("a", "seen"), collectonly=True)])
+def test_what_no_test_asks_for_is_not_begun(ahead: Ahead, listed: pytest.Session) -> None:
+    begun: list[Run] = []
+    ahead.begin(listed, "seen", begun.append)
+    ahead.close()
+    assert begun == []
+
+
+def test_what_the_work_raises_reaches_the_fixture(ahead: Ahead) -> None:
+    def look(run: Run) -> str:
+        done = run([sys.executable, "-c", "import sys; sys.exit(sys.stdin.read())"], seconds=100, text="no browser")
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    ahead.begin(session(("a", "seen")), "seen", look)
+    with pytest.raises(AssertionError, match="no browser"):
+        ahead.result("seen")
+
+
+def test_a_process_that_takes_too_long_is_ended(ahead: Ahead) -> None:
+    ahead.begin(session(("a", "seen")), "seen", lambda run: run([sys.executable, "-c", SLEEPS], seconds=0.5))
+    with pytest.raises(subprocess.TimeoutExpired):
+        ahead.result("seen")
+
+
+def test_closing_ends_processes_and_starts_no_more() -> None:
+    ahead, ended = Ahead(), threading.Event()
+
+    def look(run: Run) -> Any:
+        try:
+            return run([sys.executable, "-c", SLEEPS], seconds=600)
+        finally:
+            ended.wait(100)
+            run([sys.executable, "-c", SLEEPS], seconds=600)
+
+    ahead.begin(session(("a", "seen")), "seen", look)
+    until = time.monotonic() + child.PATIENCE
+    while not (started := [one for one in psutil.Process().children() if SLEEPS in one.cmdline()]):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    ended.set()
+    ahead.close()
+    assert psutil.wait_procs(started, timeout=20)[1] == []
+    with pytest.raises(RuntimeError, match="the session has ended"):
+        ahead.result("seen")
+
+
+CONFTEST = """
+import os, pathlib, subprocess, sys
+import pytest
+from tests.plugin_ahead import ahead_of
+
+def pytest_collection_finish(session):
+    ahead_of(session.config).begin(session, "seen", lambda run: run([sys.executable, "-c", {sleeps!r}], seconds=600))
+
+@pytest.fixture
+def seen(request):
+    pathlib.Path({there!r}).touch()
+    return ahead_of(request.config).result("seen")
+"""
+
+
+def test_ctrl_c_ends_the_work_that_a_test_waits_for(tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    (tmp_path / "conftest.py").write_text(CONFTEST.format(sleeps=SLEEPS, there=str(there)))
+    (tmp_path / "test_it.py").write_text("def test_it(seen):\n    assert seen\n")
+    command = [sys.executable, "-m", "pytest", "-c", str(tmp_path / "pytest.ini"), "-p", "tests.plugin_ahead"]
+    command += ["-p", "no:cacheprovider", str(tmp_path)]
+    with child.started(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as started:
+        started.wait_for(there.exists)
+        started.wait_for(lambda: bool(started.look()))
+        family = started.look()
+        started.process.send_signal(signal.SIGINT)
+        said, _ = started.process.communicate(timeout=child.PATIENCE)
+        assert started.process.returncode == pytest.ExitCode.INTERRUPTED, said
+        assert psutil.wait_procs(family, timeout=20)[1] == []

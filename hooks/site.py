@@ -37,6 +37,7 @@ from hooks import (
     selfcheck,
     settings,
     social,
+    templates,
     verification,
 )
 from hooks.blocks import Block, blocks_of
@@ -266,6 +267,12 @@ def _check(config: MkDocsConfig) -> None:
     loud.stop_on_warnings()
     if loud.serving():
         preview.keep(preview.Built(config, _build.found, _build.nav, _build.env, _write))
+
+
+def on_build_error(error: Exception) -> None:
+    """Say where a template is wrong."""
+    if wrong := templates.mistake(error):
+        raise wrong from error
 
 
 def on_serve(server: LiveReloadServer, config: MkDocsConfig, builder: Any) -> LiveReloadServer:

@@ -496,6 +496,20 @@ MUTATIONS = [
     Mutation("a key twice in YAML", PAGE, "    a: 1\n", "    a: 1\n    a: 2\n", "stands twice", "tests"),
     Mutation("broken TOML", PAGE, "    a = 1\n", "    a = \n", "plain.md:49: this toml block does not hold", "tests"),
     Mutation(
+        "a template that does not parse",
+        "hooks/theme/main.html",
+        "{% extends",
+        "{% extend",
+        "hooks/theme/main.html:2: this template cannot be rendered (TemplateSyntaxError",
+    ),
+    Mutation(
+        "a template that fails when it is rendered",
+        "hooks/theme/main.html",
+        "{{ super() }}",
+        "{{ pages.titel.first }}",
+        "hooks/theme/main.html:7: this template cannot be rendered (UndefinedError",
+    ),
+    Mutation(
         "Python that does not parse, not run",
         PAGE,
         "import libtpu",

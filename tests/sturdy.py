@@ -57,7 +57,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def load(wanted: bool) -> Iterator[None]:
     """Keep every core busy inside the `with` block."""
     count = devices.cores() if wanted else 0
-    loops = [subprocess.Popen([sys.executable, "-c", LOOP]) for _ in range(count)]
+    loops = [subprocess.Popen([sys.executable, "-c", LOOP], start_new_session=True) for _ in range(count)]
     try:
         yield
     finally:
@@ -104,6 +104,9 @@ def left(mark: str, place: Path) -> list[str]:
 class Run:
     """The tests, once, in a process of their own with a place of its own for temporary files.
 
+    In a session of its own too, as the loops are: Linux shares the processor between sessions (`sched_autogroup` in
+    `man 7 sched`), and the programs that the tests start have theirs.
+
     Args:
         number: of the run.
         seed: of its order.
@@ -120,7 +123,8 @@ class Run:
         env = {**os.environ, "FRESH": "1", "TMPDIR": str(self.place), MARK: self.mark, SEED: seed}
         command = [sys.executable, "-m", "pytest", "-q", "-rfE", "--tb=short", "-p", "tests.sturdy", *arguments]
         with self.said.open("w") as said:
-            self.process = child.start(command, cwd=ROOT, env=env, stdout=said, stderr=subprocess.STDOUT)
+            options = {"cwd": ROOT, "env": env, "stdout": said, "stderr": subprocess.STDOUT}
+            self.process = child.start(command, start_new_session=True, **options)
 
     def ended(self) -> bool:
         """Tell whether it has ended; one that takes too long is told to end."""

@@ -35,7 +35,12 @@ def raised(folder: Path, **files: str) -> Exception:
     ("file", "text", "line", "said"),
     [
         ("main", MAIN.replace("endblock", "endblok"), 2, "TemplateSyntaxError: Encountered unknown tag 'endblok'"),
-        ("main", MAIN.replace("page.title", "page.titel"), 2, "UndefinedError: 'dict object' has no attribute 'titel'"),
+        (
+            "main",
+            MAIN.replace("page.title", "page.nobody"),
+            2,
+            "UndefinedError: 'dict object' has no attribute 'nobody'",
+        ),
         ("main", MAIN.replace("page.title", "page.order + 1"), 2, "TypeError: unsupported operand"),
         (
             "main",

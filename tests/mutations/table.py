@@ -506,7 +506,7 @@ MUTATIONS = [
         "a template that fails when it is rendered",
         "hooks/theme/main.html",
         "{{ super() }}",
-        "{{ pages.titel.first }}",
+        "{{ pages.nobody.first }}",
         "hooks/theme/main.html:7: this template cannot be rendered (UndefinedError",
     ),
     Mutation(

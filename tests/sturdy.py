@@ -1,7 +1,7 @@
 """Run the tests again and again, in another order each time, beside busy loops, and look at what they leave.
 
     make sturdy ARGS="--runs 20 --load"               the whole suite, twenty times, every core busy
-    make sturdy ARGS="--runs 20 --load --at-once 3"   three runs beside each other: harder, and sooner done
+    make sturdy ARGS="--runs 20 --load --at-once 2"   two runs beside each other: harder, and sooner done
     make sturdy ARGS="--runs 3 docs/pipelines"        a part of it
 
 A test that fails in some runs alone is a flake. What a run leaves behind counts too: processes, files in the place for

@@ -108,7 +108,6 @@ def test_the_rest_is_noted(looks: dict[str, Any]) -> None:
 
 def test_it_ends_when_the_tests_are_killed(browser_path: str, tmp_path: Path) -> None:
     """Its parent starts it and is killed while it waits for a page that never answers."""
-    # A socket that listens and never answers.
     code = f"""
 import json, socket, subprocess, sys
 with socket.create_server(("127.0.0.1", 0)) as server:

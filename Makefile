@@ -27,7 +27,8 @@ ifneq ($(filter-out $(LOCKS),$(LOCK))$(word 2,$(LOCK)),)
 $(error LOCK=$(LOCK): locks/ has $(LOCKS). To add one, write locks/$(LOCK)/requirements.in and run make lock LOCK=$(LOCK))
 endif
 ifeq ($(LOCK),)
-RUN = .venv/.test
+# A GPU wants several GB of CUDA libraries more.
+RUN = .venv/.$(if $(filter gpu,$(DEVICE)),cuda,test)
 TEST = $(PY) -m pytest --device=$(DEVICE)
 RECORD = $(PY) -m hooks.record --device=$(DEVICE)
 else
@@ -109,12 +110,16 @@ clean: ## Remove what the other targets made
 	$(UV) sync --quiet --frozen --inexact $(RUNS) --group successors --python $(PYTHON3)
 	@touch $@ .venv/.site
 
+.venv/.cuda: .venv/.test
+	$(UV) sync --quiet --frozen --inexact $(RUNS) --group cuda --python $(PYTHON3)
+	@touch $@
+
 .venv/.check: uv.lock pyproject.toml
 	$(UV) sync --quiet --frozen --inexact $(RUNS) --group check --python $(PYTHON3)
 	@touch $@
 
 .venv/.all: uv.lock pyproject.toml
-	$(UV) sync --quiet --frozen --inexact --all-groups --python $(PYTHON3)
+	$(UV) sync --quiet --frozen --inexact --all-groups --no-group cuda --python $(PYTHON3)
 	@touch $@
 
 .venv-%/.run: locks/%/requirements.txt

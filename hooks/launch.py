@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 START = 180.0
-# What could change a result and is not the program's own choice; which GPU to use is the user's, as when devices are
-# looked for.
+# What could change a result and is not the program's own choice; which GPU to use, and where the library of a TPU lies,
+# is the user's, as when devices are looked for.
 FOREIGN_ENV = ("TF_", "KERAS_", "XLA_", "OMP_", "CUDA_", "GRPC_", "LC_", "PYTHON")
-KEPT_ENV = {"CUDA_VISIBLE_DEVICES"}
+KEPT_ENV = {"CUDA_VISIBLE_DEVICES", "TF_PLUGGABLE_DEVICE_LIBRARY_PATH"}
 FIXED_ENV = {
     "COLUMNS": "80",
     "LANG": "C.UTF-8",

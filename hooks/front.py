@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from hooks import fences, reference, yaml_lines
+from hooks import fences, glossary, reference, yaml_lines
 from hooks.errors import GuideError
 
 if TYPE_CHECKING:
@@ -30,6 +30,11 @@ def _number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf
 
 
+def _terms(value: Any) -> bool:
+    forms = {form.lower() for term in glossary.terms() for form in term.forms()}
+    return isinstance(value, list) and all(isinstance(word, str) and word.lower() in forms for word in value)
+
+
 def _parts(value: Any) -> bool:
     return isinstance(value, list) and all(part in HIDDEN for part in value)
 
@@ -37,6 +42,7 @@ def _parts(value: Any) -> bool:
 # Each key that something reads, whether its value will do, and how to write it. `hooks.aliases` looks at the aliases.
 KEYS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "description": (_text, "write a sentence; put it into quotes if it is read as something else"),
+    "other-meaning": (_terms, "write a list of terms of the glossary that mean something else on this page"),
     "hide": (_parts, f"write a list of {', '.join(HIDDEN)}"),
     "search": (lambda value: isinstance(value, dict), "write `search: {aliases: [MWMS, multi worker]}`"),
 }
@@ -63,6 +69,11 @@ def check(source: str, file: str) -> None:
         raise GuideError(file, 1, "the page has no description", cure)
     _known(meta, KEYS, "", text, file)
     _known(meta.get("search", {}), SEARCH, "search: ", text, file)
+
+
+def other_meanings(source: str, file: str) -> frozenset[str]:
+    """Return the terms, in lower case, that mean something else on this page than in the glossary: `other-meaning`."""
+    return frozenset(word.lower() for word in _read(source, file)[1].get("other-meaning", []))
 
 
 def check_title(html: str, source: str, file: str) -> None:

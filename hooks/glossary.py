@@ -1,4 +1,7 @@
-"""The terms of the glossary page: a heading of the third level each, with its definition below."""
+"""The terms of the glossary page: a heading of the third level each, with its definition below.
+
+One whose heading ends in `{.unlinked}` is not marked on other pages: a word that is common, or has other meanings.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,7 @@ from markdown.extensions.toc import slugify
 from hooks.errors import ROOT, GuideError, read
 
 PAGE = "docs/glossary.md"
-ENTRY = re.compile(
-    r"(?m)^###[ ]+(?P<term>.+?)[ ]*(?:\{:?[^}\n]*#(?P<id>[\w-]+)[^}\n]*\})?[ ]*$\n*(?P<text>(?:(?!#).+\n?)*)"
-)
+ENTRY = re.compile(r"(?m)^###[ ]+(?P<term>.+?)[ ]*(?:\{:?(?P<attributes>[^}\n]*)\})?[ ]*$\n*(?P<text>(?:(?!#).+\n?)*)")
 NO_ENTRY = re.compile(r"(?m)^#{3,}(?![ ]+\S)|^#{4,}")
 LINK = re.compile(r"\[(?P<text>[^\]]+)\]\((?P<address>[^)]+)\)")
 # The link at the end of a definition says where it comes from.
@@ -30,12 +31,14 @@ class Term:
         id: the anchor of its heading.
         text: the definition in Markdown, without its source and without links.
         line: where its heading stands, from 1.
+        linked: whether its first use on a page is marked there.
     """
 
     name: str
     id: str
     text: str
     line: int
+    linked: bool = True
 
     def forms(self) -> list[str]:
         """Return the words that mean it: the term and its plural."""
@@ -71,7 +74,9 @@ def parse(source: str) -> list[Term]:
         if not SOURCE.search(said):
             cure = "end its definition with a link to what says so: `[Title](https://...)`"
             raise GuideError(PAGE, line, f"the term {name!r} has no source", cure)
-        term = Term(name, entry["id"] or slugify(name, "-"), LINK.sub(r"\g<text>", text), line)
+        attributes = (entry["attributes"] or "").split()
+        ident = next((one[1:] for one in attributes if one.startswith("#")), slugify(name, "-"))
+        term = Term(name, ident, LINK.sub(r"\g<text>", text), line, ".unlinked" not in attributes)
         for form in {f"#{term.id}", *map(str.lower, term.forms())}:
             if lines.setdefault(form, line) != line:
                 cause = f"the term {name!r} stands twice: it is also in line {lines[form]}"

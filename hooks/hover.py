@@ -1,7 +1,8 @@
 """The first use of a glossary term on a page: a link to its entry whose definition shows on hover, focus and touch.
 
-Where the author links a term to the glossary already, that link gets the definition. The definitions stand once at the
-end of the page, hidden; `docs/assets/terms.js` shows them. Without the script the links lead to the glossary.
+Where the author links a term to the glossary already, that link gets the definition. A page on which a term means
+something else says so in its front matter, `other-meaning`, and the term stays plain there. The definitions stand once
+at the end of the page, hidden; `docs/assets/terms.js` shows them. Without the script the links lead to the glossary.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from xml.etree.ElementTree import Element
 from markdown.treeprocessors import Treeprocessor
 from markdown.util import HTML_PLACEHOLDER
 
-from hooks import glossary, place
+from hooks import front, glossary, place
 from hooks.markup import sub, words
 
 if TYPE_CHECKING:
@@ -59,7 +60,9 @@ class Terms(Treeprocessor):
         if not known or page.file == glossary.PAGE or not page.file.startswith("docs/"):
             return
         address = posixpath.relpath(glossary.PAGE, posixpath.dirname(page.file))
-        marker = _Marker(known, address, self.md.htmlStash.rawHtmlBlocks)
+        other = front.other_meanings(page.source, page.file)
+        plain = {term.id for term in known if not (term.linked and other.isdisjoint(map(str.lower, term.forms())))}
+        marker = _Marker(known, plain, address, self.md.htmlStash.rawHtmlBlocks)
         marker.walk(root)
         if marker.used:
             notes = sub(root, "div", class_="term-notes", hidden="", data_search_exclude="")
@@ -69,12 +72,12 @@ class Terms(Treeprocessor):
 
 
 class _Marker:
-    """Walks over one page."""
+    """Walks over one page. Terms that are `plain` are marked only where the author links them."""
 
-    def __init__(self, known: list[Term], address: str, raw: list[Any]) -> None:
+    def __init__(self, known: list[Term], plain: set[str], address: str, raw: list[Any]) -> None:
         self.by_id = {term.id: term for term in known}
         self.by_form = {form.lower(): term for term in known for form in term.forms()}
-        self.address, self.raw = address, raw
+        self.plain, self.address, self.raw = plain, address, raw
         self.inside = 0  # how many tags of raw HTML are open in which nothing is marked
         self.used: dict[str, Term] = {}
         forms = sorted(self.by_form, key=len, reverse=True)  # `parameter server` before `server`
@@ -127,7 +130,7 @@ class _Marker:
             if self.inside:
                 continue
             term = self.by_form[found[0].lower()]
-            if term.id not in self.used:
+            if term.id not in self.used and term.id not in self.plain:
                 self.used[term.id] = term
                 yield found.start(), found.end(), term
 

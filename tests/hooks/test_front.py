@@ -26,6 +26,7 @@ WRONG = {
     "a description that is a list": ("A page.", "[a]", "3: `description: .*` will not do"),
     "a part that no page has": ("[toc]", "[tok]", "2: `hide: .*` will not do"),
     "hide that is no list": ("[toc]", "toc", "2: `hide: toc` will not do"),
+    "a meaning of no term": ("hide", "other-meaning: [worker, cheese]\nhide", "2: `other-meaning: .*` will not do"),
     "search that is a list": (GOOD, "---\ndescription: A.\nsearch: [A]\n---\n", "3: `search: .*` will not do"),
     "a boost that is no number": ("0.5", "high", "6: `search: boost: high` will not do"),
     "a boost without end": ("0.5", ".inf", "6: `search: boost: inf` will not do"),

@@ -37,6 +37,10 @@ Something that answers & waits. [A page](https://example.org/server)
 ### Strategy {#the-strategy}
 
 Says where. [A page](https://example.org/strategy)
+
+### Batch {.unlinked}
+
+Some rows. [A page](https://example.org/batch)
 """
 
 
@@ -52,10 +56,11 @@ def marked(text: str, page: str = "docs/strategies/page.md") -> tuple[list[Tag],
 
 
 def test_an_entry_is_a_heading_with_its_definition_without_source_and_links() -> None:
-    replica, *_, strategy = glossary.parse(GLOSSARY)
+    replica, *_, strategy, batch = glossary.parse(GLOSSARY)
     assert (replica.name, replica.id, replica.line) == ("Replica", "replica", 5)
     assert replica.text == "One copy of the `model`, see shard."
-    assert strategy.id == "the-strategy"
+    assert (strategy.id, strategy.linked) == ("the-strategy", True)
+    assert (batch.name, batch.id, batch.linked) == ("Batch", "batch", False)
 
 
 SOURCED = "[Source](https://example.org)\n\n"
@@ -146,6 +151,16 @@ def test_a_question_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     house.build(tmp_path / "snippets", monkeypatch)
     links, _ = marked(house.QUIZ.replace("They are equal.", "Every replica."))
     assert links == []
+
+
+def test_a_term_with_another_meaning_on_the_page_stays_plain() -> None:
+    text = "---\nother-meaning: [Servers]\n---\n\nA server, a parameter server.\n"
+    assert [link.text for link in marked(text)[0]] == ["parameter server"]
+
+
+def test_an_unlinked_term_is_marked_only_where_the_author_links_it() -> None:
+    assert [link.text for link in marked("A batch.\n")[0]] == []
+    assert [link.text for link in marked("A [batch](../glossary.md#batch).\n")[0]] == ["batch"]
 
 
 @pytest.mark.parametrize("page", ["docs/glossary.md", "README.md"])

@@ -15,9 +15,11 @@ if TYPE_CHECKING:
 
 HIDDEN = frozenset({"script", "style", "template", "svg"})
 # What the extension draws from records carries one of these classes: it is no block of the page's author.
-GENERATED = frozenset({"guide-output", "guide-program", "guide-error", "guide-figure", "guide-table", "guide-quiz"})
-# What a card says is drawn whole from records, messages of TensorFlow with `{{node ...}}` among it.
-CARD = "guide-program"
+GENERATED = frozenset({"guide-output", "guide-program", "guide-error", "guide-figure", "guide-table"})
+# What stands in these was drawn from records, messages of TensorFlow with `{{node ...}}` among it; so was a table of
+# cells, but for its caption.
+DRAWN = frozenset({"guide-program", "guide-notes", "guide-stamp", "guide-data"})
+CELLS = "guide-cells"
 # Most of a page's markup is in its drawings, which hold no drawing themselves.
 DRAWING = re.compile(r"<svg\b.*?</svg>", re.DOTALL)
 
@@ -73,9 +75,11 @@ def _look(parent: Element, shown: Shown, above: tuple[Element, ...], code: Code 
         if isinstance(child, str):
             if code is not None:
                 code.parts.append(child)
+            elif _drawn(above):
+                pass
             elif any(one.name == "code" for one in above) and shown.inline:
                 shown.inline[-1] += child
-            elif not any(CARD in one.classes for one in above):
+            else:
                 shown.prose.append(child)
             continue
         inside = code
@@ -94,3 +98,10 @@ def _look(parent: Element, shown: Shown, above: tuple[Element, ...], code: Code 
         elif child.name in HIDDEN and code is None:
             continue
         _look(child, shown, (*above, child), inside)
+
+
+def _drawn(above: tuple[Element, ...]) -> bool:
+    """Say whether what these elements hold was drawn from records."""
+    if any(DRAWN.intersection(one.classes) for one in above):
+        return True
+    return any(CELLS in one.classes for one in above) and all(one.name != "caption" for one in above)

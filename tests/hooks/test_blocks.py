@@ -141,6 +141,7 @@ def test_slashes_must_close(text: str, line: int) -> None:
         ("<p>{{ a.py:b }}</p>", "a\n\n{{ a.py:b }}", 3),
         ("<p>It is { demo/a.py:b }.</p>", "a\n\nIt is { demo/a.py:b }.", 3),
         ("<p>&lt;!-- a note</p>", "a\n\n<!-- a note", 3),
+        ('<table class="guide-cells"><caption><p>{{ a }}</p></caption></table>', "a\n\n{{ a }}", 3),
         ("<p>Six. {claim: a.py:b}</p>", "Six. {claim: a.py:b}", 1),
         ('<p>!!! note "x</p>', 'a\n\n!!! note "x', 3),
         ("<p>Word {#anchor}</p>", "Word {#anchor}", 1),
@@ -169,6 +170,7 @@ def test_leftovers(html: str, source: str, line: int) -> None:
         "<p>A wrapped <code>span of\ncode</code>.</p>",
         "<p>f(x) = {a, b}, x[1][2]</p>",
         '<details class="guide-program program"><p>fails: are 3 and 4 for {{node mul}}</p></details>',
+        '<details class="guide-data"><table class="guide-cells"><caption>{{ a }}</caption></table></details>',
         "<!-- guide:errors heads -->\n<p>Write <code>&lt;!-- guide:x --&gt;</code></p>\n<!-- guide:totals -->",
     ],
 )

@@ -13,7 +13,7 @@ from bs4 import BeautifulSoup
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from hooks import lock_outcomes, locks, programs, record, records, verification
+from hooks import leftovers, lock_outcomes, locks, programs, record, records, verification
 from hooks.errors import ROOT, GuideError
 from hooks.lock_outcomes import Outcome
 from hooks.outcome import Result
@@ -227,6 +227,16 @@ def test_other_tables_and_the_stamp_stay_as_they_are(program: Program) -> None:
     assert stamps[0] == stamps[1]
     assert f"TensorFlow {main['tensorflow']} · Keras {main['keras']}" in stamps[0]
     assert [len(one.select("thead th")) for one in (wide, plain)] == [4, 3]
+
+
+def test_what_a_run_said_is_not_read_as_markup_of_the_page(program: Program) -> None:
+    said = "NotFoundError: {{function_node f}} [^1] | ==="
+    page = f"{TABLE}\n/// error | strategies/mirrored.py:outside\nMade outside.\n///\n"
+    for outcome in (failed(program, f"a.py:3: {said}"), run(program, errors={"outside": said})):
+        locks.write("next", {program.path: outcome})
+        html, _ = house.render(page)
+        assert "{{function_node f}}" in html
+        leftovers.check(html, page, "docs/page.md")
 
 
 def test_below_a_table_stand_the_versions_and_the_day_of_each_column(program: Program) -> None:

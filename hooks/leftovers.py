@@ -64,6 +64,8 @@ def check(html: str, source: str, file: str) -> None:
                     start = text[found.start() :].strip().split("\n")[0][:80]
                     cure = "mend it, or write it as inline code"
                     raise GuideError(file, _line(source, start), f"{what}: {start!r}", cure)
+    for address in seen.unreadable:
+        raise GuideError(file, _line(source, address), f"a link that leads nowhere: {address!r}", "write an address")
     for found in TYPE.finditer(source):
         name = found["name"].lower()
         if name not in TYPES and re.search(rf'<(?:details|div) class="(?:admonition )?{name}[ "]', html):

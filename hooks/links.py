@@ -118,6 +118,15 @@ def check(site: Path, *, site_url: str, sources: Mapping[str, Path], root: Path)
     return errors
 
 
+def readable(address: str) -> bool:
+    """Tell whether an address can be taken apart, as all that look at addresses do."""
+    try:
+        urlsplit(address)
+    except ValueError:
+        return False
+    return True
+
+
 def _held(html: str) -> _Page:
     return _Page(**remember("links", [html], lambda: asdict(_Page.of(html))))
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from hooks import tree
+from hooks import links, tree
 from hooks.cache import remember
 
 if TYPE_CHECKING:
@@ -41,11 +41,12 @@ class Code:
 
 @dataclass
 class Shown:
-    """The blocks of code of a page in order, its text outside them, and its inline code."""
+    """The blocks of code of a page in order, its text outside them, its inline code, addresses that cannot be read."""
 
     codes: list[Code] = field(default_factory=list)
     prose: list[str] = field(default_factory=list)
     inline: list[str] = field(default_factory=list)
+    unreadable: list[str] = field(default_factory=list)
 
 
 @lru_cache(maxsize=1)  # two checks read the same page, one after the other
@@ -53,7 +54,7 @@ def read(html: str) -> Shown:
     """Return what a page shows; it is not to be changed."""
     plain = DRAWING.sub("", html)
     said = remember("shown", [plain], lambda: asdict(_seen(plain)))
-    return Shown([Code(**code) for code in said["codes"]], said["prose"], said["inline"])
+    return Shown(**said | {"codes": [Code(**code) for code in said["codes"]]})
 
 
 def _seen(html: str) -> Shown:
@@ -82,6 +83,8 @@ def _look(parent: Element, shown: Shown, above: tuple[Element, ...], code: Code 
             else:
                 shown.prose.append(child)
             continue
+        addresses = (child.attributes.get(name, "") for name in ("href", "src"))
+        shown.unreadable += [address for address in addresses if not links.readable(address)]
         inside = code
         if child.name == "pre":
             boxes = (*above, child)

@@ -11,6 +11,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hooks import settings
 from hooks.errors import GuideError
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def on_pre_build(config: MkDocsConfig) -> None:
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, **_: Any) -> None:
     """Note the aliases of a page instead of those that it had before."""
     search = page.meta.get("search") or {}
-    file = Path(page.file.abs_src_path or "").relative_to(Path(config.config_file_path).parent).as_posix()
+    file = settings.name_of(page, config)
     _written.pop(file, None)
     if "aliases" in search:
         _written[file] = (page.url, search["aliases"], page.file.content_string)

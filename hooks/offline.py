@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from mkdocs.plugins import event_priority
 
-from hooks import classic, loud, moment
+from hooks import classic, loud, moment, settings
 from hooks.archive import zipped
 from hooks.cache import digests, remember
 from hooks.selfcheck import slug
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 LINK = re.compile(r'(?P<before>\b(?:href|src|data-again)=(?P<quote>\\?"))(?P<url>[^"\\]*)(?P=quote)')
 POLICY = re.compile(r'(?P<head><head><meta http-equiv="Content-Security-Policy" content=")(?P<policy>[^"]*)(?P<end>">)')
 MODULE = re.compile(r'<script type="module" src="(?P<folder>[^"]*assets/widgets/)widget\.js">')
-# For machines; the theme would fetch a site map beside the target of each.
-ALTERNATE = re.compile(r'<link rel="alternate"[^>]*>')
 INDEX = "search/search_index.json"
 WIDGETS = "assets/widgets"
 # For servers and crawlers alone.
@@ -50,7 +48,6 @@ def page(html: str, name: str, *, folders: set[str], away: Callable[[str], str])
     """
     root = posixpath.relpath(".", posixpath.dirname(name)) + "/"
     html = links(html, name, folders=folders, away=away)
-    html = ALTERNATE.sub("", html)
     html = MODULE.sub(r'<script defer src="\g<folder>classic.js">', html)
     # With instant navigation the theme waits for pages that it fetches.
     html = re.sub(r'"navigation\.instant"(?:, )?', "", html, count=1)
@@ -140,7 +137,7 @@ def on_post_build(config: MkDocsConfig) -> None:
     site, stem = Path(config.site_dir), slug(config.site_name)
     address = (config.site_url or "").rstrip("/") + "/"
     widgets = Path(config.docs_dir) / WIDGETS
-    when = moment.of_sources(Path(config.config_file_path).absolute().parent)
+    when = moment.of_sources(settings.root_of(config))
 
     def make() -> str:
         found = files(site, address=address, name=f"{stem}.zip", widgets=widgets)

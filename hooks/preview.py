@@ -22,7 +22,7 @@ from mkdocs.commands.build import get_context
 from mkdocs.exceptions import Abort, MkDocsException, PluginError
 from mkdocs.utils import write_file
 
-from hooks import depends, errors, glossary, kept, loud, pages, programs
+from hooks import depends, errors, glossary, kept, loud, pages, programs, settings
 from hooks.errors import GuideError
 
 if TYPE_CHECKING:
@@ -95,8 +95,8 @@ def attach(server: LiveReloadServer, config: MkDocsConfig) -> None:
         server: which calls `server.builder` after a change.
         config: of the first build, which is finished.
     """
-    root = Path(config.config_file_path).absolute().parent
-    preview = Preview(root, [Path(path) for path in (config.docs_dir, config.config_file_path, *config.watch)], server)
+    watched = [Path(path).absolute() for path in (config.docs_dir, config.config_file_path, *config.watch)]
+    preview = Preview(settings.root_of(config), watched, server)
     app = server.get_app()
 
     def fresh(environ: dict[str, Any], start_response: Any) -> Any:

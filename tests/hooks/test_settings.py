@@ -46,6 +46,15 @@ def test_what_is_wrong_is_named_with_its_line(root: Path, old: str, new: str, sa
         settings.check(config(root, GOOD.replace(old, new, 1)))
 
 
+def test_the_root_is_absolute_wherever_the_build_starts(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(root)
+    page: Any = SimpleNamespace(file=SimpleNamespace(abs_src_path=str(root / "docs" / "a" / "b.md"), src_uri="a/b.md"))
+    for path in (settings.FILE, str(root / settings.FILE)):
+        config: Any = SimpleNamespace(config_file_path=path)
+        assert settings.root_of(config) == root
+        assert settings.name_of(page, config) == "docs/a/b.md"
+
+
 def test_what_nav_names_and_what_it_leaves_out(root: Path) -> None:
     text = "nav:\n  - a.md\n  - X: b/c.md\n  - Y: [a.md]\n  - Z: []\n  - https://x.org\n  - dot.png\n"
     (root / settings.FILE).write_text(text)

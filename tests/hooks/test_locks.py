@@ -85,6 +85,13 @@ def test_versions_are_those_of_this_machine_and_a_nightly_is_its_package(program
     assert locks.names() == ["next"]
 
 
+@pytest.mark.usefixtures("program")
+def test_the_nightly_of_tensorflow_has_a_name_of_its_own() -> None:
+    (locks.FOLDER / "next" / "requirements.txt").write_text("keras==3.20\ntf-nightly==9.1.0.dev1\n")
+    assert locks.heading("next") == "TF 9.1.0.dev1"
+    assert locks.title("next") == "TensorFlow 9.1.0.dev1, Keras 3.20"
+
+
 @pytest.mark.parametrize("line", ["keras>=3,<4", "keras>=3", "keras", "--index-url x", "<<<<<<< HEAD"])
 def test_a_line_that_pins_nothing_is_refused(program: Program, line: str) -> None:
     (locks.FOLDER / "next" / "requirements.txt").write_text(f"{LOCKED}{line}\n")
@@ -385,7 +392,7 @@ def test_a_lock_differs_from_the_main_one_only_where_it_says_so(lock: str) -> No
     lines = (locks.FOLDER / lock / "requirements.in").read_text("utf8").splitlines()
     named = {canonicalize_name(Requirement(line).name) for line in lines if line and not line.startswith("#")}
     held, main = locks.versions(lock), records.locked_versions()
-    nightly = {name for name in held if f"{name}{locks.NIGHTLY}" in held}
+    nightly = {name for name in held if locks.nightly_of(name) in held}
     others = {name for name, version in held.items() if name in main and main[name] != version} - named - nightly
     assert others == set(), f"run make lock LOCK={lock}"
     for name in ("tensorflow", "keras", "tf-keras"):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import html
-import re
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
@@ -27,10 +26,6 @@ if TYPE_CHECKING:
 
 # What would give the code of a card line numbers, links or a title: it is not an exhibit of the page.
 PLAIN = {"linenums": False, "line_spans": "", "line_anchors": "", "anchor_linenums": False, "auto_title": False}
-
-# Names and spaces look like the code around them; without their elements a card is a third smaller.
-PLAIN_TOKEN = re.compile(r'<span class="[nw]">([^<]*)</span>')
-
 
 # A sentence that names more packages is not read.
 MOST_NAMES = 5
@@ -159,8 +154,7 @@ def highlight(md: Markdown, text: str) -> str:
     css_class = settings.pop("css_class")
 
     def make() -> str:
-        markup = str(site.get_pymdownx_highlighter()(md, **settings).highlight(text, "python", css_class))
-        return PLAIN_TOKEN.sub(r"\1", markup)
+        return str(site.get_pymdownx_highlighter()(md, **settings).highlight(text, "python", css_class))
 
     return cached("cards", [_highlighter(), repr(sorted(settings.items())), css_class, text], make)
 
@@ -168,4 +162,4 @@ def highlight(md: Markdown, text: str) -> str:
 @functools.cache
 def _highlighter() -> str:
     """Return what highlighting depends on besides the settings."""
-    return f"pygments {version('pygments')} pymdown-extensions {version('pymdown-extensions')} {PLAIN_TOKEN.pattern}"
+    return f"pygments {version('pygments')} pymdown-extensions {version('pymdown-extensions')}"

@@ -131,7 +131,7 @@ def test_a_card_is_highlighted_once(program: Program, tmp_path: Path) -> None:
     assert kept.read_text("utf-8").endswith(f"\n{first}")
     assert code() == first
     program.file.write_text(house.SOURCE + "x = 2\n", encoding="utf-8")
-    assert "x <span" in code()
+    assert ">x</span>" in code()
     assert len(list((tmp_path / "cards").iterdir())) == 2
 
 

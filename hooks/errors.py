@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mkdocs.exceptions import PluginError
+
+if TYPE_CHECKING:
+    import tomllib
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -17,6 +22,12 @@ def line_of(file: str | Path, text: str) -> int:
         return 0
     at = source.find(text)
     return source.count("\n", 0, at) + 1 if at >= 0 else 0
+
+
+def line_in_toml(text: str, error: tomllib.TOMLDecodeError) -> int:
+    """Return the line at which a text stops being TOML: its last where the error names the end of the document."""
+    named = re.search(r"at line (\d+)", str(error))
+    return int(named[1]) if named else text.rstrip().count("\n") + 1
 
 
 def read(file: Path) -> str:

@@ -135,11 +135,7 @@ def _wrong_cells(key: str, cells: Any, rows: Any, columns: Any) -> str:
 
 
 def _wrong_table(table: Any) -> str:
-    if (
-        not isinstance(table, dict)
-        or set(table) - {"columns", "rows", "title"}
-        or not {"columns", "rows"} <= set(table)
-    ):
+    if not isinstance(table, dict) or set(table) != {"columns", "rows"}:
         return "it is not a dict of 'columns' and 'rows'"
     columns, rows = table["columns"], table["rows"]
     if not isinstance(columns, list) or not columns or not all(isinstance(name, str) for name in columns):

@@ -223,6 +223,10 @@ def test_another_record_gives_another_notebook(tmp_path: Path, monkeypatch: pyte
             "/// figure | a/b.py:c\n    alt: A.\n\nCaption.\n///",
             "*Figure: [see the page](https://example.org/guide/demo/page/)*\n\nCaption.",
         ),
+        (
+            "/// survey | a.json\nCaption.\n///",
+            "*Table: [see the page](https://example.org/guide/demo/page/)*\n\nCaption.",
+        ),
         ("- item\n\n    continued", "- item\n\n    continued"),
     ],
 )

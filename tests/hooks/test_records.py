@@ -173,6 +173,11 @@ def test_the_lock_is_read_for_this_machine(program: programs.Program) -> None:
         ("measures", {"a": None}, "'measures' is not"),
         ("extra", 1, "'extra' is unknown"),
         ("figures", {"f": {"kind": "pie"}}, "figure 'f': its kind is 'pie'"),
+        (
+            "tables",
+            {"t": {"columns": ["a"], "rows": [], "title": "A"}},
+            "table 't': it is not a dict of 'columns' and 'rows'",
+        ),
         ("tables", {"t": {"columns": ["a"], "rows": [[1, 2]]}}, "table 't': row 0 has 2 cells for 1 columns"),
     ],
 )

@@ -42,6 +42,7 @@ from hooks import (
 )
 from hooks.blocks import Block, blocks_of
 from hooks.extension import used
+from hooks.nav import wrong_address, wrong_nav
 from hooks.used import PAGES
 
 if TYPE_CHECKING:
@@ -112,8 +113,8 @@ def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:
     _build.order = {page.url: at for at, page in enumerate(nav.pages)}
     docs = Path(config.docs_dir).relative_to(settings.root_of(config)).as_posix()
     paths = [file.src_uri for file in files.documentation_pages()]
-    loud.report([wrong for path in paths if (wrong := pages.wrong_address(f"{docs}/{path}", path))])
-    loud.report(pages.wrong_nav(nav, files, docs))
+    loud.report([wrong for path in paths if (wrong := wrong_address(f"{docs}/{path}", path))])
+    loud.report(wrong_nav(nav, files, docs))
     return nav
 
 

@@ -20,8 +20,16 @@ def line_of(file: str | Path, text: str) -> int:
         source = (ROOT / file).read_text("utf-8")
     except OSError:
         return 0
-    at = source.find(text)
-    return source.count("\n", 0, at) + 1 if at >= 0 else 0
+    return line_in(source, text)
+
+
+def line_in(text: str, *wanted: str) -> int:
+    """Return the line of a text, from 1, that holds the first of the wanted ones that any does; 0 where none does.
+
+    An empty one is passed over.
+    """
+    at = next((text.index(one) for one in wanted if one and one in text), -1)
+    return text.count("\n", 0, at) + 1 if at >= 0 else 0
 
 
 def line_in_toml(text: str, error: tomllib.TOMLDecodeError) -> int:

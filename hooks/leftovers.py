@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from hooks import shown
-from hooks.errors import GuideError
+from hooks.errors import GuideError, line_in
 from hooks.languages import LANGUAGES
 from hooks.reference import near
 
@@ -75,8 +75,4 @@ def check(html: str, source: str, file: str) -> None:
 
 def _line(source: str, text: str) -> int:
     """Return the line that holds the text, or its longest word where Markdown changed the rest."""
-    for needle in (text, max(text.split() or [""], key=len)):
-        at = source.find(needle) if needle else -1
-        if at >= 0:
-            return source.count("\n", 0, at) + 1
-    return 0
+    return line_in(source, text, max(text.split() or [""], key=len))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from packaging.requirements import Requirement
 from pymdownx.highlight import HighlightExtension
 
-from hooks import locks, programs, reference
+from hooks import locks, programs, records, reference
 from hooks.cache import cached
 from hooks.markup import DEVICES, NAMES, GuideBlock, anchor, day, source, tag, words
 from hooks.used import used
@@ -111,8 +111,7 @@ def verified(program: programs.Program) -> str:
         try:
             record = reference.record_of(program.path, device)
         except reference.Stale:
-            flag = "" if device == "cpu" else f"DEVICE={device} "
-            command = tag("code", f"make record {flag}ARGS={program.path}")
+            command = tag("code", records.command(program.path, device))
             rows.append(tag("tr", head + tag("td", f"not yet verified: {command} makes the record", colspan="3")))
             continue
         versions = ", ".join(f"{NAMES.get(key, key)} {value}" for key, value in record.versions.items())
@@ -137,7 +136,7 @@ def under(program: programs.Program, lock: str) -> str:
     """Return the row of the table that says what the present source does under another lock."""
     state, found = locks.find(program, lock)
     if found is None or state != "current":
-        command = tag("code", f"make record LOCK={lock} ARGS={program.path}")
+        command = tag("code", records.command(program.path, lock=lock))
         cells = tag("td", f"not yet verified: {command} does it", colspan="3")
     else:
         said = {"same": "does the same", "differs": "differs: ", "fails": "fails: "}[found.outcome]

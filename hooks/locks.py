@@ -156,7 +156,7 @@ def unexpected(program: Program, lock: str, fresh: Outcome) -> list[str]:
     """Return how a fresh run differs from the outcome on file, one sentence each; numbers agree to the tolerance."""
     why = why_stale(program, lock)
     if why:
-        return [f"{why}: make record LOCK={lock} ARGS={program.path}"]
+        return [f"{why}: {records.command(program.path, lock=lock)}"]
     old = load(lock)[program.path]
     if old.outcome == fresh.outcome and len(old.said) == len(fresh.said):
         tolerance = program.options.tolerance
@@ -196,8 +196,8 @@ def column(program: Program, lock: str, table: str, rows: int) -> list[Any]:
     """
     state, found = find(program, lock)
     if found is None or state != "current":
-        command = f"`make record LOCK={lock} ARGS={program.path}`"
-        return [{"text": "not yet verified", "note": f"{why_stale(program, lock)}: {command}."}] * rows
+        note = f"{why_stale(program, lock)}: `{records.command(program.path, lock=lock)}`."
+        return [{"text": "not yet verified", "note": note}] * rows
     if found.outcome == "fails":
         return [{"text": "fails", "note": f"The program ended with: {found.error}"}] * rows
     of_table = [one for one in found.differences if (one.part, one.name) == ("table", table)]

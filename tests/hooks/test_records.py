@@ -144,7 +144,7 @@ def test_an_unlocked_dependency_is_named(program: programs.Program) -> None:
 
 
 def test_missing_says_what_to_run_on_that_device(program: programs.Program) -> None:
-    with pytest.raises(GuideError, match=r"no record for gpu.*make record ARGS=strategies/one.py DEVICE=gpu"):
+    with pytest.raises(GuideError, match=r"no record for gpu.*make record DEVICE=gpu ARGS=strategies/one.py"):
         records.current(program, "gpu")
 
 

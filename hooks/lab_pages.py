@@ -10,6 +10,7 @@ import base64
 import hashlib
 import re
 from dataclasses import dataclass, field
+from html import escape
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -55,7 +56,7 @@ def show(html: str, *, file: str, root: Path = ROOT) -> Lab:
         loud.report([wrong])
     drawn, figures = remember("labs", [html, file, record], lambda: _show(html, file, script))
     what = (about["recorded"], about["device"].upper(), f"TensorFlow {about['versions']['tensorflow']}")
-    stamp = _escape("Recorded " + " · ".join([*what, about["hardware"]]))
+    stamp = escape("Recorded " + " · ".join([*what, about["hardware"]]), quote=False)
     return Lab(
         drawn.replace("</h1>", f'</h1>\n<p class="guide-stamp">{stamp}</p>{_warning(wrong) if wrong else ""}', 1),
         _entries(script, file, about),
@@ -107,7 +108,7 @@ def _output(part: Tag, figures: dict[str, str], file: str, alts: Iterator[str]) 
     text = part.select_one("pre")
     if text is None:
         raise GuideError(file, 0, "the lab shows an output that is neither text nor an image", "print it instead")
-    shown = _escape(text.get_text().strip())
+    shown = escape(text.get_text().strip(), quote=False)
     return f'<div class="guide-output highlight lab-output"><pre><code>{shown}\n</code></pre></div>'
 
 
@@ -153,7 +154,7 @@ def _warning(wrong: GuideError) -> str:
     """Say on the page of a preview that its record is out of date."""
     text = f"{wrong.cause}. {wrong.cure[:1].upper()}{wrong.cure[1:]}."
     title = '<p class="admonition-title">No current record</p>'
-    return f'\n<div class="admonition warning guide-stale">{title}<p>{_escape(text)}</p></div>'
+    return f'\n<div class="admonition warning guide-stale">{title}<p>{escape(text, quote=False)}</p></div>'
 
 
 def _size(png: bytes) -> tuple[int, int]:
@@ -161,7 +162,3 @@ def _size(png: bytes) -> tuple[int, int]:
     if not png.startswith(b"\x89PNG\r\n\x1a\n"):
         return 0, 0
     return int.from_bytes(png[16:20]), int.from_bytes(png[20:24])
-
-
-def _escape(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

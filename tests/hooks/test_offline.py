@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hooks import csp, machines, offline
+from hooks import csp, machines, offline, widget
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -98,7 +98,7 @@ def test_the_archive_holds_what_a_reader_needs(tmp_path: Path) -> None:
     }.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text, "utf-8")
-    found = offline.files(tmp_path, address=ADDRESS, name="guide.zip", widgets=tmp_path / offline.WIDGETS)
+    found = offline.files(tmp_path, address=ADDRESS, name="guide.zip", widgets=tmp_path / widget.FOLDER)
     assert list(found) == [
         "a/index.html",
         "assets/pixel.png",

@@ -16,9 +16,9 @@ from urllib.parse import urlsplit
 
 from bs4 import BeautifulSoup, Tag
 
-from hooks import loud
+from hooks import links, loud
 from hooks.cache import remember
-from hooks.errors import ROOT, GuideError
+from hooks.errors import ROOT, GuideError, line_of
 from hooks.labs import notebook_of, said, stale
 
 if TYPE_CHECKING:
@@ -46,8 +46,8 @@ def show(html: str, *, file: str, root: Path = ROOT) -> Lab:
         root: the project.
 
     Raises:
-        GuideError: the record is missing or stale, or the lab shows an image without alt text. A preview shows a stale
-            one, says so on the page, and logs why.
+        GuideError: the record is missing or stale, or the lab has an image without alt text or a link that cannot be
+            read. A preview shows a stale one, says so on the page, and logs why.
     """
     path = root / file
     script = path.with_suffix(".py")
@@ -81,7 +81,7 @@ def _show(html: str, file: str, script: Path) -> tuple[str, dict[str, str]]:
             )
             out += [_output(part, figures, file, alts) for part in cell.select(".jp-OutputArea-output")]
         elif text := cell.select_one(".jp-RenderedHTMLCommon"):
-            out.append(_prose(text))
+            out.append(_prose(text, script))
     return "\n".join(out), figures
 
 
@@ -121,10 +121,13 @@ def _alts(script: Path) -> Iterator[str]:
                     yield str(output.metadata.get(kind, {}).get("alt", "")).strip()
 
 
-def _prose(text: Tag) -> str:
+def _prose(text: Tag, script: Path) -> str:
     for link in text.select("a.anchor-link"):
         link["class"], link["title"] = "headerlink", "Link to this section"
     for link in text.select("a[href]"):
+        if not links.readable(address := str(link["href"])):
+            cause = f"a link that leads nowhere: {address!r}"
+            raise GuideError(script, line_of(script, address), cause, "write an address")
         if not urlsplit(str(link["href"])).scheme and not str(link["href"]).startswith("#"):
             # The page is one folder deeper than its source: labs/name/ for labs/name.ipynb.
             link["href"] = "../" + re.sub(r"(?:index)?\.(?:md|ipynb)(#|$)", r"/\1", str(link["href"])).replace(

@@ -11,7 +11,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hooks.errors import GuideError
+from hooks import settings
+from hooks.errors import GuideError, line_in
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -42,12 +43,12 @@ def checked(aliases: Any, file: str, source: str, owners: dict[str, str]) -> lis
     """
     if not isinstance(aliases, list) or not all(isinstance(name, str) and spelt(name) for name in aliases):
         cause = "the aliases for search are no list of names"
-        raise GuideError(file, _line(source, "aliases"), cause, "write `search: {aliases: [MWMS, multi worker]}`")
+        raise GuideError(file, line_in(source, "aliases"), cause, "write `search: {aliases: [MWMS, multi worker]}`")
     for name in aliases:
         owner = owners.setdefault(spelt(name), file)
         if owner != file:
             cause = f"the alias {name!r} for search also belongs to {owner}"
-            raise GuideError(file, _line(source, name), cause, "leave it to one of the two pages")
+            raise GuideError(file, line_in(source, name), cause, "leave it to one of the two pages")
     return aliases
 
 
@@ -74,7 +75,7 @@ def on_pre_build(config: MkDocsConfig) -> None:
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, **_: Any) -> None:
     """Note the aliases of a page instead of those that it had before."""
     search = page.meta.get("search") or {}
-    file = Path(page.file.abs_src_path or "").relative_to(Path(config.config_file_path).parent).as_posix()
+    file = settings.name_of(page, config)
     _written.pop(file, None)
     if "aliases" in search:
         _written[file] = (page.url, search["aliases"], page.file.content_string)
@@ -93,8 +94,3 @@ def on_post_build(config: MkDocsConfig) -> None:
     file = Path(config.site_dir) / INDEX
     if _found and file.is_file():
         file.write_text(add(file.read_text("utf8"), _found), "utf8")
-
-
-def _line(source: str, text: str) -> int:
-    at = source.find(text)
-    return source.count("\n", 0, at) + 1 if at >= 0 else 0

@@ -13,6 +13,7 @@ from urllib.parse import urljoin, urlsplit
 
 from mkdocs.utils import get_relative_url
 
+from hooks import quiz_key
 from hooks.markup import anchor
 
 if TYPE_CHECKING:
@@ -116,8 +117,8 @@ def _explained(taught: str, question: Question, page: PageHtml, cards: Mapping[s
 
 def _used(proof: str) -> str:
     """Return what stands in a page's HTML where a proof of a question is used: a program, or a cited address."""
-    kind, _, what = proof.partition(": ")
-    return what.removeprefix("not ").partition(":")[0] if kind == "claim" else htmllib.escape(what)
+    key = quiz_key.parse(proof)
+    return htmllib.escape(key.source) if key.source else key.claims[0].reference.program
 
 
 def plain(html: str) -> str:

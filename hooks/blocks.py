@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass, field
 
 from hooks import shown
-from hooks.errors import GuideError
+from hooks.errors import GuideError, line_in
 from hooks.fences import ANY_SNIPPET, Fence, fences
 from hooks.languages import LANGUAGES
 from hooks.needs import ATTRIBUTE
@@ -164,9 +164,4 @@ def _hidden(fence: Fence, file: str) -> GuideError:
 def _foreign(code: str, file: str, source: str) -> GuideError:
     start = code.strip().split("\n")[0]
     cause = f"code that is not in a fence: {start!r}"
-    return GuideError(file, _line(source, start), cause, "write it as a fence that names its language")
-
-
-def _line(source: str, needle: str) -> int:
-    at = source.find(needle.strip()) if needle.strip() else -1
-    return source.count("\n", 0, at) + 1 if at >= 0 else 0
+    return GuideError(file, line_in(source, start.strip()), cause, "write it as a fence that names its language")

@@ -13,15 +13,13 @@ from typing import TYPE_CHECKING
 
 from mkdocs.structure.files import File
 
-from hooks import loud
+from hooks import loud, widget
 from hooks.errors import GuideError, line_of
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.structure.files import Files
 
-# Modules, which pages with drawings fetch one by one.
-WIDGETS = "assets/widgets/"
 _SHEET = re.compile(r'<link rel="stylesheet" href="([^"]*/)?([^"/]+\.css)">\s*')
 # What a style sheet fetches, from where it lies.
 _FETCHED = re.compile(r"""url\(\s*["']?(?!data:)|@import""")
@@ -76,7 +74,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         name = f"assets/guide.{sha256(text.encode()).hexdigest()[:8]}.{suffix}"
         files.append(File.generated(config, name, content=text))
         config[key] = [name]
-    for file in [one for one in files if one.src_uri.startswith(WIDGETS) and one.src_uri.endswith(".js")]:
+    # Modules, which pages with drawings fetch one by one.
+    for file in [one for one in files if one.src_uri.startswith(f"{widget.FOLDER}/") and one.src_uri.endswith(".js")]:
         files.remove(file)
         files.append(File.generated(config, file.src_uri, content=f"{strip(file.content_string)}\n"))
     return files

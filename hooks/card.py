@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import functools
 import html
-import re
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from packaging.requirements import Requirement
 from pymdownx.highlight import HighlightExtension
 
-from hooks import locks, programs, reference
+from hooks import locks, programs, records, reference
 from hooks.cache import cached
 from hooks.markup import DEVICES, NAMES, GuideBlock, anchor, day, source, tag, words
 from hooks.used import used
@@ -27,10 +26,6 @@ if TYPE_CHECKING:
 
 # What would give the code of a card line numbers, links or a title: it is not an exhibit of the page.
 PLAIN = {"linenums": False, "line_spans": "", "line_anchors": "", "anchor_linenums": False, "auto_title": False}
-
-# Names and spaces look like the code around them; without their elements a card is a third smaller.
-PLAIN_TOKEN = re.compile(r'<span class="[nw]">([^<]*)</span>')
-
 
 # A sentence that names more packages is not read.
 MOST_NAMES = 5
@@ -116,8 +111,7 @@ def verified(program: programs.Program) -> str:
         try:
             record = reference.record_of(program.path, device)
         except reference.Stale:
-            flag = "" if device == "cpu" else f"DEVICE={device} "
-            command = tag("code", f"make record {flag}ARGS={program.path}")
+            command = tag("code", records.command(program.path, device))
             rows.append(tag("tr", head + tag("td", f"not yet verified: {command} makes the record", colspan="3")))
             continue
         versions = ", ".join(f"{NAMES.get(key, key)} {value}" for key, value in record.versions.items())
@@ -142,7 +136,7 @@ def under(program: programs.Program, lock: str) -> str:
     """Return the row of the table that says what the present source does under another lock."""
     state, found = locks.find(program, lock)
     if found is None or state != "current":
-        command = tag("code", f"make record LOCK={lock} ARGS={program.path}")
+        command = tag("code", records.command(program.path, lock=lock))
         cells = tag("td", f"not yet verified: {command} does it", colspan="3")
     else:
         said = {"same": "does the same", "differs": "differs: ", "fails": "fails: "}[found.outcome]
@@ -159,8 +153,7 @@ def highlight(md: Markdown, text: str) -> str:
     css_class = settings.pop("css_class")
 
     def make() -> str:
-        markup = str(site.get_pymdownx_highlighter()(md, **settings).highlight(text, "python", css_class))
-        return PLAIN_TOKEN.sub(r"\1", markup)
+        return str(site.get_pymdownx_highlighter()(md, **settings).highlight(text, "python", css_class))
 
     return cached("cards", [_highlighter(), repr(sorted(settings.items())), css_class, text], make)
 
@@ -168,4 +161,4 @@ def highlight(md: Markdown, text: str) -> str:
 @functools.cache
 def _highlighter() -> str:
     """Return what highlighting depends on besides the settings."""
-    return f"pygments {version('pygments')} pymdown-extensions {version('pymdown-extensions')} {PLAIN_TOKEN.pattern}"
+    return f"pygments {version('pygments')} pymdown-extensions {version('pymdown-extensions')}"

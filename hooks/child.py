@@ -169,7 +169,9 @@ def describe(problem: BaseException, path: str, name: str) -> str:
     if isinstance(problem, OSError) and problem.errno in FULL:
         said += ": free space, or set TMPDIR"
     detail = "".join(traceback.format_exception(type(problem), problem, trace or problem.__traceback__))
-    return f"{where}: {said}\n{detail.replace(path, name)}".rstrip()
+    if path:  # without one, the name would stand between all characters
+        detail = detail.replace(path, name)
+    return f"{where}: {said}\n{detail}".rstrip()
 
 
 def watch_line(pipe: int) -> None:

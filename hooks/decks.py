@@ -22,6 +22,7 @@ from hooks import bank, tree
 from hooks.archive import zipped
 from hooks.cache import remember
 from hooks.selfcheck import slug
+from hooks.used import LETTERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -175,7 +176,7 @@ def text(markup: str) -> str:
 
 
 def _lines(parent: Element) -> str:
-    letters = iter("ABCDEF") if parent.name == "ol" else iter("")
+    letters = iter(LETTERS) if parent.name == "ol" else iter("")
     out = ""
     for child in parent.children:
         if isinstance(child, str):

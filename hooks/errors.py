@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mkdocs.exceptions import PluginError
+
+if TYPE_CHECKING:
+    import tomllib
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -15,8 +20,22 @@ def line_of(file: str | Path, text: str) -> int:
         source = (ROOT / file).read_text("utf-8")
     except OSError:
         return 0
-    at = source.find(text)
-    return source.count("\n", 0, at) + 1 if at >= 0 else 0
+    return line_in(source, text)
+
+
+def line_in(text: str, *wanted: str) -> int:
+    """Return the line of a text, from 1, that holds the first of the wanted ones that any does; 0 where none does.
+
+    An empty one is passed over.
+    """
+    at = next((text.index(one) for one in wanted if one and one in text), -1)
+    return text.count("\n", 0, at) + 1 if at >= 0 else 0
+
+
+def line_in_toml(text: str, error: tomllib.TOMLDecodeError) -> int:
+    """Return the line at which a text stops being TOML: its last where the error names the end of the document."""
+    named = re.search(r"at line (\d+)", str(error))
+    return int(named[1]) if named else text.rstrip().count("\n") + 1
 
 
 def read(file: Path) -> str:

@@ -16,7 +16,6 @@ from __future__ import annotations
 import json
 import re
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 from xml.etree.ElementTree import Element
 
 from markdown.postprocessors import Postprocessor
@@ -24,7 +23,7 @@ from markdown.preprocessors import Preprocessor
 from markdown.treeprocessors import Treeprocessor
 from pymdownx.blocks import BlocksExtension, BlocksProcessor
 
-from hooks import fences, needs, place, successor
+from hooks import fences, links, needs, place, successor
 from hooks.card import Card
 from hooks.errorblock import ErrorBlock
 from hooks.errors import ROOT, GuideError
@@ -102,7 +101,7 @@ class Addresses(Treeprocessor):
         for element in root.iter():
             for name in {"a": ("href",), "img": ("src",)}.get(element.tag, ()):
                 address = element.get(name)
-                if address is not None and not _readable(address):
+                if address is not None and not (address and links.readable(address)):
                     needle = f"]({address})" if f"]({address})" in place.current().source else address
                     raise place.error(needle, f"a link that leads nowhere: {address!r}", "write an address")
 
@@ -165,13 +164,6 @@ def _line(text: str, below: str) -> int:
     lines = [line.strip(" >\t") for line in place.current().source.split("\n")]
     found = [n for n, line in enumerate(lines, 1) if line == text]
     return next((n for n in found if below and lines[n : n + 1] == [below.strip()]), found[0] if found else 0)
-
-
-def _readable(address: str) -> bool:
-    try:
-        return bool(address and urlsplit(address))
-    except ValueError:
-        return False
 
 
 def _texts(root: Element) -> Iterator[str]:

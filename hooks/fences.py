@@ -117,7 +117,7 @@ def _language(opening: re.Match[str], file: str, line: int) -> str:
             cause = f"the header of this fence has a word that means nothing: {bare[0]!r}"
             raise GuideError(file, line, cause, 'remove it, or write it as name="value"')
         language = language or next((value for key, value in pairs if key == "."), "")
-        _check_attributes([key for key, _ in pairs], language, file, line)
+        _check_attributes([(key, value or "") for key, value in pairs], language, file, line)
     elif header["options"]:
         words = [word for word in re.sub(r'=(["\']).*?\1', "=", header["options"]).split() if not word.endswith("=")]
         if words:
@@ -128,15 +128,20 @@ def _language(opening: re.Match[str], file: str, line: int) -> str:
     return language
 
 
-def _check_attributes(names: list[str], language: str, file: str, line: int) -> None:
-    """Raise for an attribute that nothing reads, and for a second one of a name."""
+def _check_attributes(pairs: list[tuple[str, str]], language: str, file: str, line: int) -> None:
+    """Raise for an attribute that nothing reads, a second one of a name, and a value that HTML would read otherwise."""
+    names = [name for name, _ in pairs]
     known = [".", "class", "id", "data-run", "data-why", *(["data-message"] if language == "textproto" else [])]
-    for name in names:
+    for name, value in pairs:
         if name not in known:
             cause = f"the header of this fence has an attribute that nothing reads: {name!r}"
             raise GuideError(file, line, cause, f"remove it, or correct it ({near(name, known[1:])})")
         if name != "." and names.count(name) > 1:
             raise GuideError(file, line, f"the header of this fence has {name!r} twice", "remove one")
+        if sign := next((sign for sign in '"<>' if sign in value), ""):
+            # Superfences writes the value into the page as it stands.
+            cause = f"the header of this fence has {sign!r} in the value of {name!r}"
+            raise GuideError(file, line, cause, "write it without quotation marks and angle brackets")
 
 
 def _end(lines: list[str], start: int, indent: int, fence: str, file: str) -> int:

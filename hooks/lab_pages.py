@@ -10,14 +10,15 @@ import base64
 import hashlib
 import re
 from dataclasses import dataclass, field
+from html import escape
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from bs4 import BeautifulSoup, Tag
 
-from hooks import loud
+from hooks import links, loud
 from hooks.cache import remember
-from hooks.errors import ROOT, GuideError
+from hooks.errors import ROOT, GuideError, line_of
 from hooks.labs import notebook_of, said, stale
 
 if TYPE_CHECKING:
@@ -45,8 +46,8 @@ def show(html: str, *, file: str, root: Path = ROOT) -> Lab:
         root: the project.
 
     Raises:
-        GuideError: the record is missing or stale, or the lab shows an image without alt text. A preview shows a stale
-            one, says so on the page, and logs why.
+        GuideError: the record is missing or stale, or the lab has an image without alt text or a link that cannot be
+            read. A preview shows a stale one, says so on the page, and logs why.
     """
     path = root / file
     script = path.with_suffix(".py")
@@ -55,7 +56,7 @@ def show(html: str, *, file: str, root: Path = ROOT) -> Lab:
         loud.report([wrong])
     drawn, figures = remember("labs", [html, file, record], lambda: _show(html, file, script))
     what = (about["recorded"], about["device"].upper(), f"TensorFlow {about['versions']['tensorflow']}")
-    stamp = _escape("Recorded " + " · ".join([*what, about["hardware"]]))
+    stamp = escape("Recorded " + " · ".join([*what, about["hardware"]]), quote=False)
     return Lab(
         drawn.replace("</h1>", f'</h1>\n<p class="guide-stamp">{stamp}</p>{_warning(wrong) if wrong else ""}', 1),
         _entries(script, file, about),
@@ -80,7 +81,7 @@ def _show(html: str, file: str, script: Path) -> tuple[str, dict[str, str]]:
             )
             out += [_output(part, figures, file, alts) for part in cell.select(".jp-OutputArea-output")]
         elif text := cell.select_one(".jp-RenderedHTMLCommon"):
-            out.append(_prose(text))
+            out.append(_prose(text, script))
     return "\n".join(out), figures
 
 
@@ -107,7 +108,7 @@ def _output(part: Tag, figures: dict[str, str], file: str, alts: Iterator[str]) 
     text = part.select_one("pre")
     if text is None:
         raise GuideError(file, 0, "the lab shows an output that is neither text nor an image", "print it instead")
-    shown = _escape(text.get_text().strip())
+    shown = escape(text.get_text().strip(), quote=False)
     return f'<div class="guide-output highlight lab-output"><pre><code>{shown}\n</code></pre></div>'
 
 
@@ -120,10 +121,13 @@ def _alts(script: Path) -> Iterator[str]:
                     yield str(output.metadata.get(kind, {}).get("alt", "")).strip()
 
 
-def _prose(text: Tag) -> str:
+def _prose(text: Tag, script: Path) -> str:
     for link in text.select("a.anchor-link"):
         link["class"], link["title"] = "headerlink", "Link to this section"
     for link in text.select("a[href]"):
+        if not links.readable(address := str(link["href"])):
+            cause = f"a link that leads nowhere: {address!r}"
+            raise GuideError(script, line_of(script, address), cause, "write an address")
         if not urlsplit(str(link["href"])).scheme and not str(link["href"]).startswith("#"):
             # The page is one folder deeper than its source: labs/name/ for labs/name.ipynb.
             link["href"] = "../" + re.sub(r"(?:index)?\.(?:md|ipynb)(#|$)", r"/\1", str(link["href"])).replace(
@@ -153,7 +157,7 @@ def _warning(wrong: GuideError) -> str:
     """Say on the page of a preview that its record is out of date."""
     text = f"{wrong.cause}. {wrong.cure[:1].upper()}{wrong.cure[1:]}."
     title = '<p class="admonition-title">No current record</p>'
-    return f'\n<div class="admonition warning guide-stale">{title}<p>{_escape(text)}</p></div>'
+    return f'\n<div class="admonition warning guide-stale">{title}<p>{escape(text, quote=False)}</p></div>'
 
 
 def _size(png: bytes) -> tuple[int, int]:
@@ -161,7 +165,3 @@ def _size(png: bytes) -> tuple[int, int]:
     if not png.startswith(b"\x89PNG\r\n\x1a\n"):
         return 0, 0
     return int.from_bytes(png[16:20]), int.from_bytes(png[20:24])
-
-
-def _escape(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -133,9 +133,7 @@ def check(script: Path) -> dict[str, Any]:
 
 def line_of_cell(target: Path, number: int) -> int:
     """Return the line of a notebook's file at which a cell begins, counted from 1; 0 where it has no such cell."""
-    text = target.read_text("utf8")
-    at = text.find(f'"id": "cell-{number - 1}"')
-    return text.count("\n", 0, at) + 1 if at >= 0 else 0
+    return errors.line_in(target.read_text("utf8"), f'"id": "cell-{number - 1}"')
 
 
 @lru_cache(maxsize=16)

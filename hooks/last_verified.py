@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
-from hooks import programs, reference
-from hooks.markup import NAMES
+from hooks import locks, programs, quiz_key, reference
 from hooks.reference import Missing
 
 if TYPE_CHECKING:
@@ -14,9 +12,6 @@ if TYPE_CHECKING:
 
     from hooks.blocks import Block
     from hooks.used import Used
-
-# What `str(hooks.quiz_key.Key)` says of a claim.
-_CLAIM = re.compile(rf"({programs.PATH.pattern}):")
 
 
 def programs_of(use: Used, blocks: Iterable[Block]) -> set[str]:
@@ -27,7 +22,8 @@ def programs_of(use: Used, blocks: Iterable[Block]) -> set[str]:
         blocks: its blocks of code.
     """
     quoted = [*use.outputs, *use.figures, *use.tables, *use.errors, *use.values]
-    asked = {path for question in use.questions for proof in question.proof for path in _CLAIM.findall(proof)}
+    keys = [quiz_key.parse(proof) for question in use.questions for proof in question.proof]
+    asked = {claim.reference.program for key in keys for claim in key.claims}
     shown = {block.program for block in blocks if programs.PATH.fullmatch(block.program)}
     return {entry.program for entry in quoted} | set(use.programs) | asked | shown
 
@@ -57,5 +53,4 @@ def said(records: Iterable[tuple[str, Mapping[str, str]]]) -> dict[str, str]:
     if oldest is None:
         return {}
     day, versions = oldest
-    named = [f"{NAMES[name]} {versions[name]}" for name in ("tensorflow", "keras") if name in versions]
-    return {"day": day, "versions": ", ".join(named)}
+    return {"day": day, "versions": locks.named(versions)}

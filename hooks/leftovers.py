@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from hooks import shown
-from hooks.errors import GuideError
+from hooks.errors import GuideError, line_in
 from hooks.languages import LANGUAGES
 from hooks.reference import near
 
@@ -64,6 +64,8 @@ def check(html: str, source: str, file: str) -> None:
                     start = text[found.start() :].strip().split("\n")[0][:80]
                     cure = "mend it, or write it as inline code"
                     raise GuideError(file, _line(source, start), f"{what}: {start!r}", cure)
+    for address in seen.unreadable:
+        raise GuideError(file, _line(source, address), f"a link that leads nowhere: {address!r}", "write an address")
     for found in TYPE.finditer(source):
         name = found["name"].lower()
         if name not in TYPES and re.search(rf'<(?:details|div) class="(?:admonition )?{name}[ "]', html):
@@ -73,8 +75,4 @@ def check(html: str, source: str, file: str) -> None:
 
 def _line(source: str, text: str) -> int:
     """Return the line that holds the text, or its longest word where Markdown changed the rest."""
-    for needle in (text, max(text.split() or [""], key=len)):
-        at = source.find(needle) if needle else -1
-        if at >= 0:
-            return source.count("\n", 0, at) + 1
-    return 0
+    return line_in(source, text, max(text.split() or [""], key=len))

@@ -12,7 +12,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 from hooks import tree
 from hooks.cache import remember
-from hooks.errors import GuideError
+from hooks.errors import GuideError, line_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -118,6 +118,15 @@ def check(site: Path, *, site_url: str, sources: Mapping[str, Path], root: Path)
     return errors
 
 
+def readable(address: str) -> bool:
+    """Tell whether an address can be taken apart, as all that look at addresses do."""
+    try:
+        urlsplit(address)
+    except ValueError:
+        return False
+    return True
+
+
 def _held(html: str) -> _Page:
     return _Page(**remember("links", [html], lambda: asdict(_Page.of(html))))
 
@@ -141,11 +150,7 @@ def _line(source: str, needle: str) -> int:
     """Return the line that holds a link as written, or its anchor, or the name of the page it leads to."""
     url = urlsplit(needle)
     name = url.path.rstrip("/").rpartition("/")[2]
-    for text in (needle, f"#{url.fragment}" if url.fragment else "", name):
-        at = source.find(text) if text else -1
-        if at >= 0:
-            return source.count("\n", 0, at) + 1
-    return 0
+    return line_in(source, needle, f"#{url.fragment}" if url.fragment else "", name)
 
 
 def _mute(src: str, place: _Place) -> GuideError:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
+from hooks import records
 from hooks.compare import Difference
 from hooks.errors import GuideError
-from hooks.records import is_day
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -102,11 +101,8 @@ def _wrong(entry: Any) -> str:
     """Return what is wrong with an entry of the file; `""` where nothing is."""
     if not isinstance(entry, dict):
         return "it is not an object"
-    for key, (kind, check) in _SCHEMA.items():
-        if key not in entry and key not in OWN:
-            return f"'{key}' is missing"
-        if key in entry and not check(entry[key]):
-            return f"'{key}' is not {kind}"
+    if why := records.wrong(entry, [key for key in _SCHEMA if key in entry or key not in OWN], _SCHEMA):
+        return why
     for key in entry:
         if key not in _SCHEMA:
             return f"'{key}' is unknown"
@@ -114,14 +110,6 @@ def _wrong(entry: Any) -> str:
         if (entry["outcome"] == word) != bool(entry.get(key)):
             return f"'{key}' belongs to the outcome '{word}', and to no other"
     return ""
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _is_versions(value: Any) -> bool:
-    return isinstance(value, dict) and all(map(_is_text, value.values()))
 
 
 def _is_difference(value: Any) -> bool:
@@ -133,12 +121,10 @@ def _is_difference(value: Any) -> bool:
     return all(isinstance(one, int if key == "row" else str) for key, one in value.items())
 
 
-_SCHEMA: dict[str, tuple[str, Any]] = {
-    "sha256": ("a SHA-256", lambda value: _is_text(value) and re.fullmatch("[0-9a-f]{64}", value)),
-    "versions": ("a table of text", _is_versions),
-    "record": ("a table of text", _is_versions),
-    "recorded": ("a date (2026-01-31)", is_day),
+_SCHEMA: records.Schema = {
+    **{key: records.SCHEMA[key] for key in ("sha256", "versions", "recorded")},
+    "record": records.SCHEMA["versions"],
     "outcome": (f"one of {', '.join(WORDS)}", lambda value: value in WORDS),
     "differences": ("a list of differences", lambda value: isinstance(value, list) and all(map(_is_difference, value))),
-    "error": ("text", _is_text),
+    "error": ("text", lambda value: isinstance(value, str)),
 }

@@ -37,6 +37,7 @@ RUN_IN = re.compile(r"(?:/[^/\s'\"]+)*/guide-\w+/\d+/(?:cwd|tmp|page)/?")
 BRIEF = 80
 # A program that says `keras` runs with what `keras-nightly` installs: the same module.
 NIGHTLY = "-nightly"
+NIGHTLY_OF = {"tensorflow": "tf-nightly"}  # whose name is not its package's with the word behind it
 
 State = Literal["current", "stale", "missing"]
 
@@ -77,6 +78,11 @@ def day(program: Program, lock: str) -> str:
 def named(held: Mapping[str, str]) -> str:
     """Return what a reader is told of versions: those of TensorFlow and Keras."""
     return ", ".join(f"{NAMES[name]} {held[name]}" for name in records.ALWAYS if name in held)
+
+
+def nightly_of(name: str) -> str:
+    """Return what the nightly build of a package is called."""
+    return NIGHTLY_OF.get(name, f"{name}{NIGHTLY}")
 
 
 def load(lock: str) -> dict[str, Outcome]:
@@ -150,7 +156,7 @@ def unexpected(program: Program, lock: str, fresh: Outcome) -> list[str]:
     """Return how a fresh run differs from the outcome on file, one sentence each; numbers agree to the tolerance."""
     why = why_stale(program, lock)
     if why:
-        return [f"{why}: make record LOCK={lock} ARGS={program.path}"]
+        return [f"{why}: {records.command(program.path, lock=lock)}"]
     old = load(lock)[program.path]
     if old.outcome == fresh.outcome and len(old.said) == len(fresh.said):
         tolerance = program.options.tolerance
@@ -190,8 +196,8 @@ def column(program: Program, lock: str, table: str, rows: int) -> list[Any]:
     """
     state, found = find(program, lock)
     if found is None or state != "current":
-        command = f"`make record LOCK={lock} ARGS={program.path}`"
-        return [{"text": "not yet verified", "note": f"{why_stale(program, lock)}: {command}."}] * rows
+        note = f"{why_stale(program, lock)}: `{records.command(program.path, lock=lock)}`."
+        return [{"text": "not yet verified", "note": note}] * rows
     if found.outcome == "fails":
         return [{"text": "fails", "note": f"The program ended with: {found.error}"}] * rows
     of_table = [one for one in found.differences if (one.part, one.name) == ("table", table)]
@@ -237,7 +243,7 @@ def _only(wanted: Iterable[str], held: Mapping[str, str]) -> dict[str, str]:
 
 
 def _installed(name: str) -> str | None:
-    for distribution in (name, f"{name}{NIGHTLY}"):
+    for distribution in (name, nightly_of(name)):
         with suppress(importlib.metadata.PackageNotFoundError):
             return importlib.metadata.version(distribution)
     return None
@@ -265,6 +271,8 @@ def _versions(file: Path, lock: str, _mtime: int, _size: int) -> dict[str, str]:
             raise GuideError(file, number, cause, f"run make lock LOCK={lock}")
         if one.marker is None or one.marker.evaluate():
             held[canonicalize_name(one.name)] = pins[0]
-    for name in [name for name in held if name.endswith(NIGHTLY)]:
-        held.setdefault(name.removesuffix(NIGHTLY), held[name])
+    usual = [name.removesuffix(NIGHTLY) for name in held if name.endswith(NIGHTLY)]
+    for name in (*usual, *NIGHTLY_OF):
+        if (nightly := nightly_of(name)) in held:
+            held.setdefault(name, held[nightly])
     return held

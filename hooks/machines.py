@@ -22,6 +22,7 @@ from hooks import (
     records,
     redirects,
     selfcheck,
+    settings,
     sources,
     structured,
 )
@@ -137,7 +138,7 @@ def _questions(config: MkDocsConfig) -> list[tuple[str, Question]]:
     return [
         (f"{_address(config)}{page.url}#quiz-{question.id}", question)
         for page in _pages
-        for question in used(_source(page, config)).questions
+        for question in used(settings.name_of(page, config)).questions
     ]
 
 
@@ -151,14 +152,9 @@ def _shown(config: MkDocsConfig) -> dict[str, list[tuple[str, str]]]:
     """Return for each program the pages that show it."""
     found: dict[str, list[tuple[str, str]]] = {}
     for page in _pages:
-        for program in used(_source(page, config)).programs:
+        for program in used(settings.name_of(page, config)).programs:
             found.setdefault(program, []).append((page.url, str(page.title)))
     return found
-
-
-def _source(page: Page, config: MkDocsConfig) -> str:
-    root = Path(config.config_file_path).absolute().parent
-    return Path(page.file.abs_src_path or page.file.src_uri).relative_to(root).as_posix()
 
 
 def _redirects(config: MkDocsConfig) -> dict[str, str]:

@@ -9,6 +9,7 @@ from urllib.parse import urljoin
 from hooks import tree
 from hooks.cache import remember
 from hooks.needs import ATTRIBUTE
+from hooks.used import LETTERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,7 +27,6 @@ BLOCKS = {
     "figcaption", "figure", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "legend", "li", "ol", "p", "pre", "section",
     "summary", "table", "ul",
 }  # fmt: skip
-LETTERS = "ABCDEF"
 
 
 def convert(html: str, address: str) -> str:

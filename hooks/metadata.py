@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from packaging.requirements import InvalidRequirement, Requirement
 
-from hooks.errors import GuideError
+from hooks.errors import GuideError, line_in_toml
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -53,11 +53,11 @@ def metadata(file: Path, source: str) -> tuple[Options, tuple[str, ...]]:
         raise GuideError(file, line, f"the program has {count} metadata block", cure)
     first = source.count("\n", 0, blocks[0].start("body")) + 1
     lines = [line[2:] if line.startswith("# ") else line[1:] for line in blocks[0]["body"].splitlines()]
+    text = "\n".join(lines)
     try:
-        data = tomllib.loads("\n".join(lines))
+        data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        where = re.search(r"at line (\d+)", str(error))
-        line = first + int(where[1]) - 1 if where else first + len(lines) - 1
+        line = first + line_in_toml(text, error) - 1
         raise GuideError(file, line, f"the metadata block is not TOML: {error}", "correct the block") from None
 
     def line_of(key: str) -> int:

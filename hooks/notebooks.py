@@ -159,10 +159,7 @@ class _Writer:
             if block is last:
                 for file in (*program.companions, program.file):
                     self.write(file)
-                env = "".join(f"{name}={value!r} " for name, value in program.options.env.items())
-                helper = f"{HELPER} {program.options.devices} " if _on_devices(program) else ""
-                command = f"{env}{{sys.executable}} {helper}{program.file.name}"
-                self.run(f"import sys\n\n!{command}\nassert _exit_code == 0, 'it failed'")
+                self.run(_started(program))
             return
         lines = program.source.split("\n")
         start = self.done.get(program.path, 0)
@@ -174,6 +171,20 @@ class _Writer:
             self.say(_fence(block))  # its lines ran in a cell above
         if block is last:
             self.run(_without_markers("\n".join(lines[self.done[program.path] :])))
+
+
+def _started(program: Program) -> str:
+    """Return the cell that runs a program beside the notebook."""
+    words = [HELPER, str(program.options.devices)] if _on_devices(program) else []
+    words.append(program.file.name)
+    if not program.options.env:
+        return f"import sys\n\n!{{sys.executable}} {' '.join(words)}\nassert _exit_code == 0, 'it failed'"
+    # IPython and a shell would both read the values of variables in ways of their own.
+    named = ", ".join(map(repr, words))
+    env = f"os.environ | {dict(program.options.env)!r}"
+    return (
+        f"import os\nimport subprocess\nimport sys\n\nsubprocess.run([sys.executable, {named}], env={env}, check=True)"
+    )
 
 
 def in_kernel(blocks: list[Block]) -> str:

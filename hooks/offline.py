@@ -17,7 +17,8 @@ from urllib.parse import urlsplit
 
 from mkdocs.plugins import event_priority
 
-from hooks import classic, loud, moment
+from hooks import classic, loud, moment, settings, widget
+from hooks.aliases import INDEX
 from hooks.archive import zipped
 from hooks.cache import digests, remember
 from hooks.selfcheck import slug
@@ -30,11 +31,9 @@ if TYPE_CHECKING:
 # Also in the scripts with the questions, where HTML stands in a JSON text.
 LINK = re.compile(r'(?P<before>\b(?:href|src|data-again)=(?P<quote>\\?"))(?P<url>[^"\\]*)(?P=quote)')
 POLICY = re.compile(r'(?P<head><head><meta http-equiv="Content-Security-Policy" content=")(?P<policy>[^"]*)(?P<end>">)')
-MODULE = re.compile(r'<script type="module" src="(?P<folder>[^"]*assets/widgets/)widget\.js">')
-# For machines; the theme would fetch a site map beside the target of each.
-ALTERNATE = re.compile(r'<link rel="alternate"[^>]*>')
-INDEX = "search/search_index.json"
-WIDGETS = "assets/widgets"
+MODULE = re.compile(
+    rf'<script type="module" src="(?P<folder>[^"]*{re.escape(widget.FOLDER)}/){re.escape(widget.SHOWS)}">'
+)
 # For servers and crawlers alone.
 LEFT_OUT = ("404.html", "sitemap.xml", "sitemap.xml.gz", INDEX)
 
@@ -50,7 +49,6 @@ def page(html: str, name: str, *, folders: set[str], away: Callable[[str], str])
     """
     root = posixpath.relpath(".", posixpath.dirname(name)) + "/"
     html = links(html, name, folders=folders, away=away)
-    html = ALTERNATE.sub("", html)
     html = MODULE.sub(r'<script defer src="\g<folder>classic.js">', html)
     # With instant navigation the theme waits for pages that it fetches.
     html = re.sub(r'"navigation\.instant"(?:, )?', "", html, count=1)
@@ -120,7 +118,7 @@ def files(site: Path, *, address: str, name: str, widgets: Path) -> dict[str, by
         out[path] = content
     scripts = {path.name: path.read_text("utf-8") for path in modules(widgets)}
     if scripts:
-        out[f"{WIDGETS}/classic.js"] = classic.script(scripts, f"docs/{WIDGETS}").encode()
+        out[f"{widget.FOLDER}/classic.js"] = classic.script(scripts, f"docs/{widget.FOLDER}").encode()
     if INDEX in found:
         out[INDEX.replace(".json", ".js")] = index(found[INDEX].read_text("utf-8")).encode()
     return dict(sorted(out.items()))
@@ -128,7 +126,7 @@ def files(site: Path, *, address: str, name: str, widgets: Path) -> dict[str, by
 
 def modules(folder: Path) -> list[Path]:
     """Return the modules of a folder, each after those that it imports: helpers, widgets, what shows them."""
-    rank = {"units.js": 0, "widget.js": 2}
+    rank = {widget.HELPS: 0, widget.SHOWS: 2}
     return sorted(folder.glob("*.js"), key=lambda path: (rank.get(path.name, 1), path.name))
 
 
@@ -139,8 +137,8 @@ def on_post_build(config: MkDocsConfig) -> None:
         return
     site, stem = Path(config.site_dir), slug(config.site_name)
     address = (config.site_url or "").rstrip("/") + "/"
-    widgets = Path(config.docs_dir) / WIDGETS
-    when = moment.of_sources(Path(config.config_file_path).absolute().parent)
+    widgets = Path(config.docs_dir) / widget.FOLDER
+    when = moment.of_sources(settings.root_of(config))
 
     def make() -> str:
         found = files(site, address=address, name=f"{stem}.zip", widgets=widgets)

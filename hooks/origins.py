@@ -86,12 +86,12 @@ def _sections(text: str, path: str) -> dict[str, str]:
             continue
         name = marker["name"]
         rest = (
-            at
+            (at, end["type"].lower())
             for at, later in enumerate(lines)
             if at > number and (end := MARKER.search(later)) and end["name"] == name
         )
-        end_at = next(rest, None)
-        if end_at is None or "end" not in lines[end_at]:
+        end_at, kind = next(rest, (0, ""))
+        if kind != "end":
             cure = f"add a line with [end:{name}] where it ends"
             raise GuideError(
                 programs.SNIPPETS / path, number + 1, f"the section {name!r} of snippets/{path} never ends", cure

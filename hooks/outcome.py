@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 from hooks import devices, records, shapes
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from hooks.programs import Program
 
 
@@ -59,7 +61,7 @@ def of_program(program: Program, ended: Ended) -> Result:
     if error is None:
         why = shapes.wrong_figures(data["figures"]) or shapes.wrong_tables(data["tables"])
         error = f"{ended.name}: {why}" if why else None
-        error = error or _unprintable(ended.name, report["output"])
+        error = error or _unprintable(ended.name, {"output": report["output"], **data})
     for section in program.sections.values():
         if error is None and section.name not in entered:
             cause = f"section '{section.name}' was never executed"
@@ -132,15 +134,31 @@ def _wrong(ended: Ended, name: str, report: dict[str, Any], shown: str | None = 
     return None
 
 
-def _unprintable(name: str, output: dict[str, str]) -> str | None:
+def _unprintable(name: str, said: dict[str, dict[str, Any]]) -> str | None:
     """Return what is wrong with a text that a page could not show: a control character, or half of one in UTF-16."""
-    for section, text in output.items():
-        for sign in set(text) - {"\n", "\t"}:
-            if unicodedata.category(sign) in ("Cc", "Cs"):
-                where = f"section '{section}'" if section else "it"
-                cause = f"{where} printed the control character {sign!r}, which a page cannot show"
-                return f"{name}: {cause}: print plain text"
+    for part, entries in said.items():
+        for entry, value in entries.items():
+            for sign in sorted({sign for text in _texts({entry: value}) for sign in text} - {"\n", "\t"}):
+                if unicodedata.category(sign) not in ("Cc", "Cs"):
+                    continue
+                where, cure = f"{part}['{entry}'] holds", "write plain text"
+                if part == "output":
+                    where, cure = f"section '{entry}' printed" if entry else "it printed", "print plain text"
+                return f"{name}: {where} the control character {sign!r}, which a page cannot show: {cure}"
     return None
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield all texts of plain data, keys among them."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield key
+            yield from _texts(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item)
 
 
 def _seconds(ended: Ended, report: dict[str, Any]) -> float:

@@ -1,35 +1,27 @@
-"""The pages as MkDocs renders them, outside of a build: for the tests, which run what a reader sees."""
+"""Pages rendered one at a time: by the tests, which run what a reader sees, by a preview, and those outside `docs/`."""
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 import markdown
 from mkdocs.config import load_config
 from mkdocs.structure.files import get_files, set_exclusions
-from mkdocs.structure.nav import Link, Section, get_navigation
+from mkdocs.structure.nav import get_navigation
 
-from hooks import errors, leftovers, place, settings
+from hooks import errors, leftovers, nav, place
 from hooks.blocks import Block, blocks_of
 from hooks.errors import GuideError
-from hooks.reference import near
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from mkdocs.config.defaults import MkDocsConfig
-    from mkdocs.structure import StructureItem
     from mkdocs.structure.files import Files
-    from mkdocs.structure.nav import Navigation
     from mkdocs.structure.pages import Page
 
-# Pages outside `docs/` that people read on the repository's site, where snippets are not expanded.
 DOCS = "docs"
+# Pages outside `docs/` that people read on the repository's site, where snippets are not expanded.
 OUTSIDE = ("README.md", "CONTRIBUTING.md")
-ADDRESS = re.compile(r"[a-z0-9]+(?:[-./][a-z0-9]+)*")
 
 
 def paths(root: Path = errors.ROOT) -> list[Path]:
@@ -40,51 +32,6 @@ def paths(root: Path = errors.ROOT) -> list[Path]:
 def is_page(path: Path, root: Path = errors.ROOT) -> bool:
     """Tell whether a file is one of those that `paths` returns."""
     return path.suffix == ".md" and (path.is_relative_to(root / DOCS) or path in [root / name for name in OUTSIDE])
-
-
-def not_in_nav(name: str) -> GuideError:
-    """Return the error for a page that no reader can find."""
-    return GuideError(name, 0, "this page is not in nav", "add it to nav in mkdocs.yml")
-
-
-def wrong_nav(nav: Navigation, files: Files, docs: str) -> list[GuideError]:
-    """Return an error for each entry of `nav` that leads nowhere or stands twice, and each page that it leaves out.
-
-    Args:
-        nav: as MkDocs read it: what it does not know is a link there.
-        files: of the site.
-        docs: the folder of the pages, from the project.
-    """
-    known = [file.src_uri for file in files.documentation_pages()]
-    found = [page.file.src_uri for page in nav.pages]
-    wrong = []
-    for url in (item.url for item in _entries(nav.items) if isinstance(item, Link) and not urlsplit(item.url).scheme):
-        cause = f"nav names {url}, and there is no page {docs}/{url.lstrip('/')}"
-        wrong.append(settings.error(url, cause, f"write it, or correct the name ({near(url, known)})"))
-    for path in sorted({path for path in found if path not in known}):
-        cause = f"nav names {path}, which is no page of the site"
-        wrong.append(GuideError(settings.FILE, settings.line(path, -1), cause, "name a page, and do not exclude it"))
-    for empty in (item.title for item in _entries(nav.items) if isinstance(item, Section) and not item.children):
-        wrong.append(settings.error(empty, f"the section {empty!r} of nav has no pages", "add one, or remove it"))
-    for path in sorted({path for path in found if found.count(path) > 1}):
-        wrong.append(
-            GuideError(settings.FILE, settings.line(path, -1), f"nav names {path} twice", "remove one of the two")
-        )
-    return [*wrong, *(not_in_nav(f"{docs}/{path}") for path in known if path not in found)]
-
-
-def _entries(items: Iterable[StructureItem]) -> Iterator[StructureItem]:
-    for item in items:
-        yield item
-        yield from _entries(getattr(item, "children", None) or [])
-
-
-def wrong_address(name: str, path: str) -> GuideError | None:
-    """Return the error for a page whose path, below `docs/`, is no plain address; None for one that is."""
-    if ADDRESS.fullmatch(path):
-        return None
-    cure = "name it with small letters, digits and hyphens"
-    return GuideError(name, 0, "the name of this page becomes its address, and is none", cure)
 
 
 class Pages:
@@ -121,12 +68,12 @@ class Pages:
         """Render a page of the site with the events of a build around it."""
         config, files = self.config, self.files
         file = files.get_file_from_path(path.relative_to(config.docs_dir).as_posix())
-        if wrong := wrong_address(name, path.relative_to(config.docs_dir).as_posix()):
+        if wrong := nav.wrong_address(name, path.relative_to(config.docs_dir).as_posix()):
             raise wrong
         if file is None or file.page is None:
             raise GuideError(name, 0, "MkDocs does not see this page", "take it out of exclude_docs and into nav")
         if file.src_uri not in self.in_nav:
-            raise not_in_nav(name)
+            raise nav.not_in_nav(name)
         return render(file.page, config, files)
 
 

@@ -42,7 +42,7 @@ def collect(namespace: dict[str, Any]) -> dict[str, dict[str, Any]]:
     for key, value in found["errors"].items():
         if type(value) is not str:
             raise NotPlainError(f"errors['{key}'] is a {_type(value)}, it should be text")
-        if re.fullmatch(r"(\w+:)?\s*", value):
+        if re.fullmatch(r"([\w.]+:)?\s*", value):
             raise NotPlainError(f"errors['{key}'] is {value!r}: its text was cut away")
     for name, digits in DIGITS.items():
         found[name] = _plain(found[name], name, digits)

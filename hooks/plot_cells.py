@@ -11,11 +11,11 @@ from matplotlib.patheffects import Normal, Stroke
 from matplotlib.ticker import MaxNLocator
 
 from hooks.plot_parts import (
-    DASHES,
     LINE,
-    MARKERS,
     Plan,
+    dash,
     known,
+    marker,
     numbers,
     scale,
     series_ink,
@@ -113,7 +113,7 @@ def field(ax: Axes, data: dict[str, Any], width: float, looks: dict[str, int]) -
         for index, (label, points) in enumerate((data.get(part) or {}).items()):
             px, py = (points[a] if isinstance(points[a], list) else [points[a]] for a in ("x", "y"))
             look: dict[str, Any] = {"color": ink("text"), "linewidth": 1.8, "markersize": 6, "markeredgewidth": 0}
-            look |= {"linestyle": DASHES[index], "marker": ""} if line else {"linestyle": "", "marker": MARKERS[marks]}
+            look |= {"linestyle": dash(index), "marker": ""} if line else {"linestyle": "", "marker": marker(marks)}
             marks += not line
             if not line:  # a rim, so that a point is seen on every level
                 ax.plot(numbers(px, label), numbers(py, label), **look | {"color": ink("bg"), "markersize": 8})

@@ -8,11 +8,11 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 
 from hooks.plot_parts import (
-    DASHES,
     LINE,
-    MARKERS,
     Plan,
+    dash,
     known,
+    marker,
     numbers,
     scale,
     series_ink,
@@ -42,9 +42,9 @@ def lines(ax: Axes, data: dict[str, Any], width: float, looks: dict[str, int]) -
         marked = data.get("markers", len(x) <= FEW_POINTS)
         look: dict[str, Any] = {
             "color": series_ink(index),
-            "linestyle": DASHES[index],
+            "linestyle": dash(index),
             "linewidth": 1.8,
-            "marker": MARKERS[index] if marked else "",
+            "marker": marker(index) if marked else "",
             "markersize": 5,
             "markeredgewidth": 0,
         }
@@ -134,7 +134,7 @@ def scatter(ax: Axes, data: dict[str, Any], width: float, looks: dict[str, int])
         index = looks[str(label)]
         x, y = numbers(points["x"], f"series `{label}`"), numbers(points["y"], f"series `{label}`")
         xs, ys = xs + known(x), ys + known(y)
-        look: dict[str, Any] = {"linestyle": "", "marker": MARKERS[index], "markersize": 5, "markeredgewidth": 0}
+        look: dict[str, Any] = {"linestyle": "", "marker": marker(index), "markersize": 5, "markeredgewidth": 0}
         look["color"] = series_ink(index)
         ax.plot(x, y, clip_on=False, **look)
         legend.append((Line2D([], [], **look), str(label)))

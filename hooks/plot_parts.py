@@ -96,6 +96,18 @@ def series_ink(index: int) -> str:
     return ink(f"s{index + 1}")
 
 
+def dash(index: int) -> Any:
+    """Return the dashes of the line at `index`; there are as many as colours."""
+    series_ink(index)
+    return DASHES[index]
+
+
+def marker(index: int) -> str:
+    """Return the mark of the points at `index`; there are as many as colours."""
+    series_ink(index)
+    return MARKERS[index]
+
+
 def tint(index: int) -> str:
     """Return the pale ground that belongs to the series at `index`."""
     series_ink(index)

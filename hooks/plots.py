@@ -44,7 +44,7 @@ def _draw(data: dict[str, Any], ident: str, name: str) -> str:
 
     try:
         return plot_layout.draw(data, ident)
-    except (TypeError, ValueError, KeyError) as error:
+    except (TypeError, ValueError, LookupError) as error:
         cause = f"the figure `{name}` cannot be drawn: {error}"
         raise Missing(cause, "mend the program's `figures` and record it") from error
 

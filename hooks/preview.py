@@ -22,7 +22,7 @@ from mkdocs.commands.build import get_context
 from mkdocs.exceptions import Abort, MkDocsException, PluginError
 from mkdocs.utils import write_file
 
-from hooks import depends, errors, glossary, kept, loud, pages, programs
+from hooks import depends, errors, glossary, kept, loud, pages, programs, settings
 from hooks.errors import GuideError
 
 if TYPE_CHECKING:
@@ -95,8 +95,8 @@ def attach(server: LiveReloadServer, config: MkDocsConfig) -> None:
         server: which calls `server.builder` after a change.
         config: of the first build, which is finished.
     """
-    root = Path(config.config_file_path).absolute().parent
-    preview = Preview(root, [Path(path) for path in (config.docs_dir, config.config_file_path, *config.watch)], server)
+    watched = [Path(path).absolute() for path in (config.docs_dir, config.config_file_path, *config.watch)]
+    preview = Preview(settings.root_of(config), watched, server)
     app = server.get_app()
 
     def fresh(environ: dict[str, Any], start_response: Any) -> Any:
@@ -127,19 +127,19 @@ class Preview:
     def rebuild(self) -> None:
         """Bring the site up to date after a change; a mistake is logged, and leaves the change to the next call."""
         with self.lock:
-            sources, shown = self._sources(), self._shown()
-            changed = {path for path, _ in sources.items() ^ self.seen.items()}
-            changed -= self._old_modules(changed, sources)
             try:
+                sources, shown = self._sources(), self._shown()
+                changed = {path for path, _ in sources.items() ^ self.seen.items()}
+                changed -= self._old_modules(changed, sources)
                 touched = None if self.failed else self._touched(changed, shown)
                 if touched is None or not self._render(touched):
                     self._build()
                     shown = self._shown()
                 elif touched:
                     self.stale = True
-            except MkDocsException as mistake:  # the pages as they were go on being served
-                if not isinstance(mistake, Abort):  # MkDocs has logged what aborted a build
-                    loud.LOGGER.error(str(mistake))
+            except Exception as mistake:
+                # The pages as they were go on being served: where a rebuild raises, MkDocs lets every request wait.
+                _log(mistake)
                 return
             self.seen, self.shown = sources, shown
 
@@ -157,8 +157,8 @@ class Preview:
                 try:
                     self._render(gathering)
                     self.stale = False
-                except PluginError as mistake:
-                    loud.LOGGER.error(str(mistake))
+                except Exception as mistake:
+                    _log(mistake)
 
     def _old_modules(self, changed: Iterable[Path], sources: Mapping[Path, int]) -> set[Path]:
         """Return the modules of the hooks that have changed, and say once for each that they are not loaded again."""
@@ -249,6 +249,16 @@ class Preview:
                 with suppress(FileNotFoundError):  # gone since it was listed
                     found[path] = path.stat().st_mtime_ns
         return found
+
+
+def _log(mistake: Exception) -> None:
+    """Log what kept a page from being rendered: a contributor's mistake in its own words, any other with its place."""
+    if isinstance(mistake, Abort):
+        return  # MkDocs has logged what aborted a build
+    if isinstance(mistake, MkDocsException):
+        loud.LOGGER.error(str(mistake))
+    else:
+        loud.LOGGER.error("the preview cannot show this change", exc_info=mistake)
 
 
 def _write(page: Page, built: Built, env: Environment) -> None:

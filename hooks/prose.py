@@ -24,6 +24,7 @@ ON_PAGE = {
     "program": "Whole program",
     "figure": "Figure",
     "table": "Table",
+    "survey": "Table",
     "widget": "Drawing to move",
 }
 

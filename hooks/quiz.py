@@ -18,11 +18,10 @@ from hooks import curriculum, place, quiz_key, reference
 from hooks.markup import GuideBlock, card, source, sub, tag
 from hooks.quiz_key import Key
 from hooks.reference import Missing, Stale
-from hooks.used import Question, used
+from hooks.used import LETTERS, Question, used
 
 TASK = re.compile(r"\s*\[(?P<mark>[ xX])\]\s+")
 IDENTIFIER = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
-LETTERS = "ABCDEF"
 
 
 def identifier(value: Any) -> str:

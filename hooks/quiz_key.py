@@ -70,7 +70,19 @@ def split(text: str) -> tuple[str, Key]:
         return text[: match.start()], Key(source=what)
     if kind != "claim":
         raise Missing(f"an option is not decided by `{kind}:`", f"end it with {SHAPE}")
-    return text[: match.start()], Key(claims=tuple(_claim(part) for part in what.split(" and ")))
+    return text[: match.start()], parse(f"claim: {what}")
+
+
+def parse(text: str) -> Key:
+    """Return the key whose `str` a text is.
+
+    Raises:
+        Missing: a claim of it is not well-formed.
+    """
+    kind, _, what = text.partition(": ")
+    if kind == "source":
+        return Key(source=what)
+    return Key(claims=tuple(_claim(part) for part in what.split(" and ")))
 
 
 def _claim(text: str) -> Claim:

@@ -33,6 +33,8 @@ LOCK = ROOT / "uv.lock"
 ALWAYS = ("tensorflow", "keras")
 
 State = Literal["current", "stale", "missing"]
+# For each key, what its value must be: in words, and as a function.
+Schema = dict[str, tuple[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -110,10 +112,32 @@ def current(program: Program, device: str = "cpu") -> Record:
     Raises:
         GuideError: it is missing or stale; the message says why and what to run.
     """
-    record, why = load(program, device), why_stale(program, device)
-    if record is None or why:
+    record, why = current_or_why(program, device)
+    if record is None:
         raise GuideError(file_of(program, device), 0, why, _cure(program.path, device))
     return record
+
+
+def current_or_why(program: Program, device: str = "cpu") -> tuple[Record | None, str]:
+    """Return the record of `program` and `""`; where it is not current, None and why, as `why_stale` says it.
+
+    Raises:
+        GuideError: as `why_stale` does.
+    """
+    why = why_stale(program, device)
+    return (None if why else load(program, device)), why
+
+
+def command(program: str, device: str = "cpu", lock: str = "") -> str:
+    """Return the command that records a program.
+
+    Args:
+        program: its path.
+        device: where it is to run.
+        lock: with whose versions, where these are not those of `uv.lock`.
+    """
+    flags = (f"LOCK={lock} " if lock else "") + ("" if device == "cpu" else f"DEVICE={device} ")
+    return f"make record {flags}ARGS={program}"
 
 
 def packages_of(program: Program) -> list[str]:
@@ -178,10 +202,10 @@ def from_text(text: str, file: Path, program: str, device: str) -> Record:
         raise broken(f"it is not JSON ({error})") from None
     if not isinstance(data, dict):
         raise broken("it is not an object")
-    if cause := wrong(data, _SCHEMA):
+    if cause := wrong(data, SCHEMA):
         raise broken(cause)
     for key in data:
-        if key not in _SCHEMA:
+        if key not in SCHEMA:
             raise broken(f"'{key}' is unknown")
     for key, want in (("program", program), ("device", device)):
         if data[key] != want:
@@ -201,10 +225,16 @@ def is_day(value: Any) -> bool:
         return False
 
 
-def wrong(data: Mapping[str, Any], keys: Iterable[str]) -> str:
-    """Return what is wrong with the values of some keys of a record, as a sentence without a full stop, or `""`."""
+def wrong(data: Mapping[str, Any], keys: Iterable[str], schema: Schema | None = None) -> str:
+    """Return what is wrong with the values of some keys, as a sentence without a full stop, or `""`.
+
+    Args:
+        data: the keys and their values.
+        keys: those to check, which must be there.
+        schema: what each must be; without one, what it must be in a record.
+    """
     for key in keys:
-        kind, check = _SCHEMA[key]
+        kind, check = (schema or SCHEMA)[key]
         if key not in data:
             return f"'{key}' is missing"
         if not check(data[key]):
@@ -228,7 +258,7 @@ def _each(check: Any) -> Any:
     return lambda value: isinstance(value, dict) and all(check(item) for item in value.values())
 
 
-_SCHEMA: dict[str, tuple[str, Any]] = {
+SCHEMA: Schema = {
     "program": ("text", _text),
     "sha256": ("a SHA-256", lambda value: _text(value) and re.fullmatch("[0-9a-f]{64}", value)),
     "device": ("text", _text),
@@ -246,7 +276,7 @@ _SCHEMA: dict[str, tuple[str, Any]] = {
 
 
 def _cure(program: str, device: str) -> str:
-    return f"run make record ARGS={program}" + ("" if device == "cpu" else f" DEVICE={device}")
+    return f"run `{command(program, device)}`"
 
 
 @functools.lru_cache(maxsize=1024)

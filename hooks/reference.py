@@ -96,11 +96,9 @@ def record_of(path: str, device: str = "cpu") -> Record:
         Stale: it has no current record.
         GuideError: its record is broken.
     """
-    program = program_of(path)
-    record, why = records.load(program, device), records.why_stale(program, device)
-    if record is None or why:
-        flag = "" if device == "cpu" else f"DEVICE={device} "
-        raise Stale(why, f"run `make record {flag}ARGS={path}`")
+    record, why = records.current_or_why(program_of(path), device)
+    if record is None:
+        raise Stale(why, f"run `{records.command(path, device)}`")
     return record
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hooks import errors, yaml_lines
@@ -11,6 +12,7 @@ from hooks.reference import near
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.pages import Page
 
 FILE = "mkdocs.yml"
 EXTRA = ("generator", "redirects", "repository", "scope", "sources")
@@ -33,6 +35,16 @@ def line(value: object, at: int = 0) -> int:
 def error(value: object, cause: str, cure: str) -> GuideError:
     """Return the error for a mistake at the line of mkdocs.yml that first has a value."""
     return GuideError(FILE, line(value), cause, cure)
+
+
+def root_of(config: MkDocsConfig) -> Path:
+    """Return the folder of mkdocs.yml, as an absolute path also where `mkdocs -f mkdocs.yml` named the file."""
+    return Path(config.config_file_path).absolute().parent
+
+
+def name_of(page: Page, config: MkDocsConfig) -> str:
+    """Return the source of a page as a path in the project, such as `docs/a/b.md`."""
+    return Path(page.file.abs_src_path or page.file.src_uri).relative_to(root_of(config)).as_posix()
 
 
 def check(config: MkDocsConfig) -> None:

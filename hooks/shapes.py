@@ -51,7 +51,7 @@ def _wrong_figure(figure: Any) -> str:
     if not isinstance(figure, dict):
         return "it is not a dict"
     kind = figure.get("kind")
-    if kind not in REQUIRED:
+    if not isinstance(kind, str) or kind not in REQUIRED:
         return f"its kind is {kind!r}, known are {', '.join(REQUIRED)}"
     for key in REQUIRED[kind]:
         if key not in figure:
@@ -111,9 +111,15 @@ def _wrong_spans(spans: Any, lanes: Any) -> str:
             return f"span {at} lacks 'lane', 'start' or 'end'"
         if not isinstance(span["lane"], int) or not 0 <= span["lane"] < len(lanes):
             return f"span {at} names lane {span['lane']!r} of {len(lanes)}"
+        if not _is_number(span["start"]) or not _is_number(span["end"]):
+            return f"span {at} starts or ends at what is no number"
         if not span["start"] <= span["end"]:
             return f"span {at} ends before it starts"
     return ""
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _wrong_cells(key: str, cells: Any, rows: Any, columns: Any) -> str:
@@ -129,11 +135,7 @@ def _wrong_cells(key: str, cells: Any, rows: Any, columns: Any) -> str:
 
 
 def _wrong_table(table: Any) -> str:
-    if (
-        not isinstance(table, dict)
-        or set(table) - {"columns", "rows", "title"}
-        or not {"columns", "rows"} <= set(table)
-    ):
+    if not isinstance(table, dict) or set(table) != {"columns", "rows"}:
         return "it is not a dict of 'columns' and 'rows'"
     columns, rows = table["columns"], table["rows"]
     if not isinstance(columns, list) or not columns or not all(isinstance(name, str) for name in columns):

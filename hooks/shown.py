@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from hooks import tree
+from hooks import links, tree
 from hooks.cache import remember
 
 if TYPE_CHECKING:
@@ -15,9 +15,11 @@ if TYPE_CHECKING:
 
 HIDDEN = frozenset({"script", "style", "template", "svg"})
 # What the extension draws from records carries one of these classes: it is no block of the page's author.
-GENERATED = frozenset({"guide-output", "guide-program", "guide-error", "guide-figure", "guide-table", "guide-quiz"})
-# What a card says is drawn whole from records, messages of TensorFlow with `{{node ...}}` among it.
-CARD = "guide-program"
+GENERATED = frozenset({"guide-output", "guide-program", "guide-error", "guide-figure", "guide-table"})
+# What stands in these was drawn from records, messages of TensorFlow with `{{node ...}}` among it; so was a table of
+# cells, but for its caption.
+DRAWN = frozenset({"guide-program", "guide-notes", "guide-stamp", "guide-data"})
+CELLS = "guide-cells"
 # Most of a page's markup is in its drawings, which hold no drawing themselves.
 DRAWING = re.compile(r"<svg\b.*?</svg>", re.DOTALL)
 
@@ -39,11 +41,12 @@ class Code:
 
 @dataclass
 class Shown:
-    """The blocks of code of a page in order, its text outside them, and its inline code."""
+    """The blocks of code of a page in order, its text outside them, its inline code, addresses that cannot be read."""
 
     codes: list[Code] = field(default_factory=list)
     prose: list[str] = field(default_factory=list)
     inline: list[str] = field(default_factory=list)
+    unreadable: list[str] = field(default_factory=list)
 
 
 @lru_cache(maxsize=1)  # two checks read the same page, one after the other
@@ -51,7 +54,7 @@ def read(html: str) -> Shown:
     """Return what a page shows; it is not to be changed."""
     plain = DRAWING.sub("", html)
     said = remember("shown", [plain], lambda: asdict(_seen(plain)))
-    return Shown([Code(**code) for code in said["codes"]], said["prose"], said["inline"])
+    return Shown(**said | {"codes": [Code(**code) for code in said["codes"]]})
 
 
 def _seen(html: str) -> Shown:
@@ -73,11 +76,15 @@ def _look(parent: Element, shown: Shown, above: tuple[Element, ...], code: Code 
         if isinstance(child, str):
             if code is not None:
                 code.parts.append(child)
+            elif _drawn(above):
+                pass
             elif any(one.name == "code" for one in above) and shown.inline:
                 shown.inline[-1] += child
-            elif not any(CARD in one.classes for one in above):
+            else:
                 shown.prose.append(child)
             continue
+        addresses = (child.attributes.get(name, "") for name in ("href", "src"))
+        shown.unreadable += [address for address in addresses if not links.readable(address)]
         inside = code
         if child.name == "pre":
             boxes = (*above, child)
@@ -94,3 +101,10 @@ def _look(parent: Element, shown: Shown, above: tuple[Element, ...], code: Code 
         elif child.name in HIDDEN and code is None:
             continue
         _look(child, shown, (*above, child), inside)
+
+
+def _drawn(above: tuple[Element, ...]) -> bool:
+    """Say whether what these elements hold was drawn from records."""
+    if any(DRAWN.intersection(one.classes) for one in above):
+        return True
+    return any(CELLS in one.classes for one in above) and all(one.name != "caption" for one in above)

@@ -42,6 +42,7 @@ from hooks import (
 )
 from hooks.blocks import Block, blocks_of
 from hooks.extension import used
+from hooks.nav import wrong_address, wrong_nav
 from hooks.used import PAGES
 
 if TYPE_CHECKING:
@@ -86,20 +87,20 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Start a build; snippets are looked up from the project, wherever the command runs."""
     global _build  # noqa: PLW0603 - MkDocs' hooks are functions and have nowhere else to keep a build
     _build = _Build()
-    _build.day = datetime.fromtimestamp(moment.of_sources(_root(config)), UTC).strftime("%Y-%m-%d")
+    _build.day = datetime.fromtimestamp(moment.of_sources(settings.root_of(config)), UTC).strftime("%Y-%m-%d")
     loud.forget()
     kept.forget()
     if loud.serving():
         preview.refuse_taken_port(config)
     settings.check(config)
     snippets = config.mdx_configs["pymdownx.snippets"]
-    snippets["base_path"] = [str(_root(config) / path) for path in snippets["base_path"]]
+    snippets["base_path"] = [str(settings.root_of(config) / path) for path in snippets["base_path"]]
     return config
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Stop for a lab that no page can be made of; a preview goes on without it."""
-    wrong = labs.unreadable(_root(config))
+    wrong = labs.unreadable(settings.root_of(config))
     loud.report(list(wrong.values()))
     for file in [file for file in files if Path(file.abs_src_path or "") in wrong]:
         files.remove(file)
@@ -110,10 +111,10 @@ def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:
     """Stop for a page that no reader can find."""
     _build.nav = nav
     _build.order = {page.url: at for at, page in enumerate(nav.pages)}
-    docs = Path(config.docs_dir).relative_to(_root(config)).as_posix()
+    docs = Path(config.docs_dir).relative_to(settings.root_of(config)).as_posix()
     paths = [file.src_uri for file in files.documentation_pages()]
-    loud.report([wrong for path in paths if (wrong := pages.wrong_address(f"{docs}/{path}", path))])
-    loud.report(pages.wrong_nav(nav, files, docs))
+    loud.report([wrong for path in paths if (wrong := wrong_address(f"{docs}/{path}", path))])
+    loud.report(wrong_nav(nav, files, docs))
     return nav
 
 
@@ -122,7 +123,7 @@ def on_page_read_source(page: Page, config: MkDocsConfig) -> str | None:
     if _is_lab(page):
         return None
     source = errors.read(Path(page.file.abs_src_path or ""))
-    front.check(source, _file(page, config))
+    front.check(source, settings.name_of(page, config))
     return source
 
 
@@ -131,10 +132,10 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     page.update_date = _build.day  # MkDocs would write the day of the build into the site map
     if _is_lab(page):
         return markdown
-    file, source = _file(page, config), page.file.content_string
+    file, source = settings.name_of(page, config), page.file.content_string
     place.enter(file, source)
     origins.check(source, file)
-    kept.attach(page, file, _root(config))
+    kept.attach(page, file, settings.root_of(config))
     return markdown
 
 
@@ -142,9 +143,9 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
     """Check what the page shows, collect its blocks and add what belongs to it."""
     _build.fresh.add(page.url)
     _build.sources[page.file.dest_uri] = Path(page.file.abs_src_path or "")
-    file = _file(page, config)
+    file = settings.name_of(page, config)
     if _is_lab(page):
-        lab = lab_pages.show(html, file=file, root=_root(config))
+        lab = lab_pages.show(html, file=file, root=settings.root_of(config))
         # Its notebook is a record: what a writer edits is the script beside it.
         page.edit_url = page.edit_url and f"{page.edit_url.removesuffix('.ipynb')}.py"
         _build.labs += lab.entries
@@ -179,7 +180,7 @@ def on_env(env: Environment, config: MkDocsConfig, files: Files) -> Environment:
     whole = len(fresh) == len(shown)
     # A preview renders a page alone; the pages that gather from others follow when they are asked for.
     gathering = whole or any(preview.GATHERS in (page.content or "") for page in fresh)
-    uses = [(page.url, str(page.title), used(_file(page, config))) for page in shown]
+    uses = [(page.url, str(page.title), used(settings.name_of(page, config))) for page in shown]
     questions = [question for _, _, use in uses for question in use.questions]
     verification.check_ids(questions)
     if gathering:
@@ -187,7 +188,7 @@ def on_env(env: Environment, config: MkDocsConfig, files: Files) -> Environment:
     rendered = {page.url: page.content or "" for page in shown}
     cards = {program: url for url, _, use in reversed(uses) for program in use.programs}
     for page in fresh:
-        file = _file(page, config)
+        file = settings.name_of(page, config)
         content = error_index.fill(verification.fill(page.content or "", _build.data), uses, file, rendered)
         if error_index.MARK.search(page.content or "") or verification.WHOLE in (page.content or ""):
             contents.complete(page.toc, content)
@@ -195,7 +196,7 @@ def on_env(env: Environment, config: MkDocsConfig, files: Files) -> Environment:
             content, url=page.url, file=file, repository=config.extra["repository"], cards=cards
         )
         page.meta.update(verified=_verified(page, config), social=_social(page, config))
-    cards_of_fresh = {path for page in fresh for path in used(_file(page, config)).programs}
+    cards_of_fresh = {path for page in fresh for path in used(settings.name_of(page, config)).programs}
     _build.programs = programs.paths() if whole else sorted(cards_of_fresh)
     if gathering:
         _take_away(shown, config)
@@ -206,7 +207,7 @@ def on_env(env: Environment, config: MkDocsConfig, files: Files) -> Environment:
 def _blocks(config: MkDocsConfig) -> list[Block]:
     """Return the blocks of all pages, also of those outside the site."""
     for name in pages.OUTSIDE:
-        file = _root(config) / name
+        file = settings.root_of(config) / name
         if file.is_file():
             _build.blocks[name] = pages.outside(config, file, name)
     return [block for found in _build.blocks.values() for block in found]
@@ -216,20 +217,20 @@ def _take_away(shown: list[Page], config: MkDocsConfig) -> None:
     """Make what is drawn from the finished pages: the self-check, the flashcards and the decks."""
     ordered = sorted(shown, key=lambda page: _build.order.get(page.url, 0))
     asked = bank.gather(
-        bank.PageHtml(p.url, str(p.title), _section(p), p.content or "", used(_file(p, config)).questions)
+        bank.PageHtml(p.url, str(p.title), _section(p), p.content or "", used(settings.name_of(p, config)).questions)
         for p in ordered
     )
     words = []
     for page in shown:
-        if _file(page, config) == glossary.PAGE:
-            words = flashcards.words(glossary.terms(_root(config)), page.content or "", page.url)
+        if settings.name_of(page, config) == glossary.PAGE:
+            words = flashcards.words(glossary.terms(settings.root_of(config)), page.content or "", page.url)
     for page in shown:
         content = page.content or ""
         if selfcheck.MARK in content:
             _build.files.update({Path(path): text for path, text in selfcheck.files(asked, page.url).items()})
         page.content = flashcards.fill(selfcheck.fill(content, asked, page.url), words, page.url)
     cards = decks.cards(asked, words, (config.site_url or "").rstrip("/") + "/")
-    found = decks.files(cards, name=config.site_name, when=moment.of_sources(_root(config)))
+    found = decks.files(cards, name=config.site_name, when=moment.of_sources(settings.root_of(config)))
     _build.files.update({Path(path): content for path, content in found.items()})
 
 
@@ -258,7 +259,7 @@ def _write(config: MkDocsConfig) -> None:
 @event_priority(-100)
 def _check(config: MkDocsConfig) -> None:
     """Check the site as a browser will get it, when every other hook has done its part."""
-    site, root = Path(config.site_dir), _root(config)
+    site, root = Path(config.site_dir), settings.root_of(config)
     # A preview lacks the files that a build makes last; the links between pages MkDocs checks itself.
     if not loud.serving():
         # A page at an old address comes from the table of redirects.
@@ -284,14 +285,6 @@ def on_serve(server: LiveReloadServer, config: MkDocsConfig, builder: Any) -> Li
 on_post_build = CombinedEvent(_write, _check)
 
 
-def _root(config: MkDocsConfig) -> Path:
-    return Path(config.config_file_path).absolute().parent
-
-
-def _file(page: Page, config: MkDocsConfig) -> str:
-    return Path(page.file.abs_src_path or page.file.src_uri).relative_to(_root(config)).as_posix()
-
-
 def _section(page: Page) -> str:
     """Return the title of the part of the site that a page belongs to: the top of the path to it."""
     above = [*page.ancestors]
@@ -300,9 +293,9 @@ def _section(page: Page) -> str:
 
 def _verified(page: Page, config: MkDocsConfig) -> dict[str, str]:
     """Return what the foot of a page says of its last run."""
-    file = _file(page, config)
+    file = settings.name_of(page, config)
     if _is_lab(page):
-        lab = labs.said((_root(config) / file).with_suffix(".py"))
+        lab = labs.said((settings.root_of(config) / file).with_suffix(".py"))
         return last_verified.said([(lab["recorded"], lab["versions"])])
     return last_verified.of_page(used(file), _build.blocks.get(file, []))
 

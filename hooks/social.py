@@ -7,7 +7,6 @@ https://developer.x.com/en/docs/x-for-websites/cards/overview/summary-card-with-
 from __future__ import annotations
 
 import functools
-import html
 import io
 import re
 from base64 import b64decode, b64encode
@@ -17,6 +16,7 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFont
 
+from hooks import bank
 from hooks.cache import cached
 
 FOLDER = "assets/social"
@@ -30,7 +30,6 @@ _TITLE_LINES = 3
 _TEXT, _TEXT_LINES = 31, 3
 _TOP, _GAP = 150, 24
 _TITLE_TAG = re.compile(r"<h1\b[^>]*>(.*?)</h1>", re.DOTALL)
-_LINK = re.compile(r'<a class="headerlink".*?</a>', re.DOTALL)
 # The mark of docs/assets/favicon.svg, in its units: 32 by 32.
 _BARS = ((5.0, 9.8), (10.7, 15.5), (16.5, 21.3), (22.2, 27.0))
 _STEMS = (
@@ -56,8 +55,7 @@ def title_of(content: str, name: str) -> str:
         name: in the navigation.
     """
     found = _TITLE_TAG.search(content)
-    words = re.sub(r"<[^>]+>", "", _LINK.sub("", found[1]).replace("<br>", " ")) if found else ""
-    return " ".join(html.unescape(words).split()) or name
+    return (bank.plain(found[1].replace("<br>", " ")) if found else "") or name
 
 
 def card(*, site: str, section: str, title: str, text: str) -> bytes:

@@ -15,6 +15,7 @@ from hooks import locks, place, reference
 from hooks.markup import GuideBlock, anchor, stamp, sub, tag, words
 from hooks.reference import Missing
 from hooks.used import Use, used
+from hooks.value import four_digits
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -113,7 +114,7 @@ def text_of(value: Any) -> str:
         mark = tag("span", "✓" if value else "✗", aria_hidden="true")
         return tag("span", f"{mark} {'yes' if value else 'no'}", class_="guide-yes" if value else "guide-no")
     if isinstance(value, float):
-        return f"{value:.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
+        return four_digits(value, ",")
     if isinstance(value, int):
         return f"{value:,}"
     return words(str(value))

@@ -10,6 +10,9 @@ if TYPE_CHECKING:
 
     from hooks.reference import Reference
 
+# What the options of a question are called, and how many there may be.
+LETTERS = "ABCDEF"
+
 
 @dataclass(frozen=True)
 class Question:

@@ -82,8 +82,7 @@ def show(value: Any, spec: str) -> str:
     if not spec:
         if not isinstance(value, float) or not 1e-4 <= abs(value) < 1e4:
             return str(value)
-        short = f"{value:.4g}"
-        return f"{value:.0f}" if "e" in short else short  # what rounds up to five digits
+        return four_digits(value)
     try:
         if re.search(r"\d{3}", spec):
             raise ValueError("a hundred characters or more")  # Python would try to make as many as it says
@@ -91,6 +90,17 @@ def show(value: Any, spec: str) -> str:
     except (TypeError, ValueError):
         cure = "write a format of Python that fits it, such as `.1f`"
         raise Missing(f"the format `{spec}` does not fit the value {value!r}", cure) from None
+
+
+def four_digits(number: float, group: str = "") -> str:
+    """Return a number in four digits, or whole where these need an exponent: also what rounds up to five digits.
+
+    Args:
+        number: the number.
+        group: what stands between thousands.
+    """
+    short = f"{number:.4g}"
+    return f"{number:{group}.0f}" if "e+" in short else short
 
 
 def expand(text: str) -> str:

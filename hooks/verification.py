@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from markdown.extensions.toc import slugify
 
-from hooks import locks, programs, records
+from hooks import locks, programs, quiz_key, records
 from hooks.errors import GuideError
 from hooks.languages import LANGUAGES
 from hooks.markup import DEVICES, NAMES, tag
@@ -239,15 +239,11 @@ def _question(question: Question) -> dict[str, Any]:
 
 
 def _proof(text: str) -> dict[str, Any]:
-    """Take apart what `str(hooks.quiz_key.Key)` says."""
-    kind, _, what = text.partition(": ")
-    if kind == "source":
-        return {"source": what}
-    claims = []
-    for part in what.split(" and "):
-        program, _, name = part.removeprefix("not ").partition(":")
-        claims.append({"program": program, "claim": name, "wanted": not part.startswith("not ")})
-    return {"claims": claims}
+    key = quiz_key.parse(text)
+    if key.source:
+        return {"source": key.source}
+    claims = [(claim.reference, claim.wanted) for claim in key.claims]
+    return {"claims": [{"program": ref.program, "claim": ref.name, "wanted": wanted} for ref, wanted in claims]}
 
 
 def _program(program: Program, blocks: list[Block], devices: dict[str, Any], others: list[str]) -> dict[str, Any]:

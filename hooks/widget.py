@@ -15,14 +15,16 @@ from hooks.markup import GuideBlock, sub, tag
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-WIDGETS = ROOT / "docs" / "assets" / "widgets"
-SHARED = ("widget", "units")
+FOLDER = "assets/widgets"  # in the site
+WIDGETS = ROOT / "docs" / FOLDER
+# No widgets: what shows them, and what helps them.
+SHOWS, HELPS = "widget.js", "units.js"
 NAME = re.compile(r"[a-z]+(?:-[a-z]+)*")
 
 
 def names() -> list[str]:
     """Return the names of the widgets there are."""
-    return sorted(file.stem for file in WIDGETS.glob("*.js") if file.stem not in SHARED)
+    return sorted(file.stem for file in WIDGETS.glob("*.js") if file.name not in (SHOWS, HELPS))
 
 
 class Widget(GuideBlock):
@@ -42,9 +44,7 @@ class Widget(GuideBlock):
         name = self.argument
         if not NAME.fullmatch(name) or name not in names():
             known = ", ".join(names())
-            raise self.error(
-                f"there is no widget `{name}`", f"write docs/assets/widgets/{name}.js, or use one of {known}"
-            )
+            raise self.error(f"there is no widget `{name}`", f"write docs/{FOLDER}/{name}.js, or use one of {known}")
         seen = self.tracker.setdefault("widgets", set())
         if name in seen:
             raise self.error(f"a second widget `{name}` on this page", "remove it")
@@ -52,5 +52,5 @@ class Widget(GuideBlock):
         block.set("data-widget", name)
         sub(block, "div", class_="widget-fallback").extend(content)
         if len(seen) == 1:
-            script = tag("script", type="module", src=f"/__root__/assets/widgets/{SHARED[0]}.js")
+            script = tag("script", type="module", src=f"/__root__/{FOLDER}/{SHOWS}")
             sub(block, "div", self.stash(script), class_="widget-script", hidden="hidden")

@@ -21,16 +21,21 @@ FOLDERS = (".ci", "hooks", "tests", "snippets", "docs/labs")
 COMMANDS = ("bench", "check", "successors", "uv")
 
 
-def imports(file: Path, *, at_once: bool = False) -> dict[str, int]:
+def imports(file: Path, *, at_once: bool = False, running: bool = False) -> dict[str, int]:
     """Return the names of the modules that a file imports, with the line of the first import of each.
 
     Args:
         file: a Python file.
         at_once: leave out what is imported when a function is called, or for type checkers alone.
+        running: leave out what is imported for type checkers alone.
     """
     found: dict[str, int] = {}
     tree = ast.parse(file.read_text("utf8"))
-    for node in tree.body if at_once else ast.walk(tree):
+    nodes: Iterable[ast.AST] = tree.body if at_once or running else ast.walk(tree)
+    if running:
+        called = [node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
+        nodes = [*tree.body, *(node for function in called for node in ast.walk(function))]
+    for node in nodes:
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         if isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
             # `from google import protobuf` names a package only by both words.
@@ -56,7 +61,7 @@ def named(root: Path) -> list[Path]:
 
 
 def site_files(root: Path) -> set[Path]:
-    """Return the modules of `hooks/` that a build of the site may load, found by following imports.
+    """Return the modules of `hooks/` that a build of the site may load, found by following imports, late ones too.
 
     Everything they import must be there where only the site's packages are.
     """
@@ -65,7 +70,7 @@ def site_files(root: Path) -> set[Path]:
         file = waiting.pop()
         if file not in found and file.is_file():
             found.add(file)
-            known = imports(file, at_once=True)
+            known = imports(file, running=True)
             waiting += [root / f"{name.replace('.', '/')}.py" for name in known if name.startswith("hooks.")]
     return found
 

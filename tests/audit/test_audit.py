@@ -122,6 +122,13 @@ def test_what_the_site_imports_at_once_must_be_the_sites(project: Path) -> None:
     assert found == "hooks/other.py:1: imports pytest (pytest), which `dependencies` lacks"
 
 
+def test_what_the_site_imports_late_must_be_the_sites_too(project: Path) -> None:
+    (project / "hooks" / "other.py").write_text("def draw():\n    import hooks.late\n")
+    (project / "hooks" / "late.py").write_text("import pytest\n")
+    [found] = dependencies.problems(project, {})
+    assert found == "hooks/late.py:1: imports pytest (pytest), which `dependencies` lacks"
+
+
 def test_every_module_that_mkdocs_yml_names_is_the_sites() -> None:
     names = {file.relative_to(ROOT).as_posix() for file in dependencies.site_files(ROOT)}
     config = (ROOT / "mkdocs.yml").read_text("utf8")

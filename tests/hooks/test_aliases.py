@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -43,10 +44,10 @@ def test_they_go_to_the_entry_of_the_page_alone() -> None:
 
 
 def write(name: str, *names: str) -> None:
-    """Have a build or a preview read a page with these aliases."""
-    file = SimpleNamespace(abs_src_path=f"/project/docs/{name}.md", content_string=f"aliases: {names}")
+    """Have a build or a preview, started as `mkdocs build -f mkdocs.yml`, read a page with these aliases."""
+    file = SimpleNamespace(abs_src_path=str(Path("docs", f"{name}.md").absolute()), content_string=f"aliases: {names}")
     page: Any = SimpleNamespace(url=f"{name}/", file=file, meta={"search": {"aliases": [*names]}} if names else {})
-    config: Any = SimpleNamespace(config_file_path="/project/mkdocs.yml")
+    config: Any = SimpleNamespace(config_file_path="mkdocs.yml")
     aliases.on_page_markdown("", page=page, config=config)
 
 

@@ -102,6 +102,8 @@ def test_a_section_of_a_program() -> None:
         ('a\n\n```js {data-runn="no"}\n1\n```', 3, "an attribute that nothing reads: 'data-runn'"),
         ('```toml {data-message="x"}\na = 1\n```', 1, "an attribute that nothing reads: 'data-message'"),
         ("```js {#a #b}\n1\n```", 1, "has 'id' twice"),
+        ("""```js {data-run="no" data-why='says "no"'}\n1\n```""", 1, """has '"' in the value of 'data-why'"""),
+        ('a\n\n```js {data-run="no" data-why="<host>"}\n1\n```', 3, "has '<' in the value of 'data-why'"),
     ],
 )
 def test_nothing_is_left_out_in_silence(source: str, line: int, cause: str) -> None:
@@ -141,8 +143,11 @@ def test_slashes_must_close(text: str, line: int) -> None:
         ("<p>{{ a.py:b }}</p>", "a\n\n{{ a.py:b }}", 3),
         ("<p>It is { demo/a.py:b }.</p>", "a\n\nIt is { demo/a.py:b }.", 3),
         ("<p>&lt;!-- a note</p>", "a\n\n<!-- a note", 3),
+        ('<table class="guide-cells"><caption><p>{{ a }}</p></caption></table>', "a\n\n{{ a }}", 3),
         ("<p>Six. {claim: a.py:b}</p>", "Six. {claim: a.py:b}", 1),
         ('<p>!!! note "x</p>', 'a\n\n!!! note "x', 3),
+        ('<a href="https://[your-host]/v1">it</a>', 'a\n\n<a href="https://[your-host]/v1">it</a>', 3),
+        ('<img alt="it" src="https://[x">', '<img alt="it" src="https://[x">', 1),
         ("<p>Word {#anchor}</p>", "Word {#anchor}", 1),
         ("<p>A note.[^1]</p>", "A note.[^1]", 1),
         ("<p>| a | b |\n| 1 | 2 |</p>", "a\n\n| a | b |\n| 1 | 2 |", 3),
@@ -169,6 +174,7 @@ def test_leftovers(html: str, source: str, line: int) -> None:
         "<p>A wrapped <code>span of\ncode</code>.</p>",
         "<p>f(x) = {a, b}, x[1][2]</p>",
         '<details class="guide-program program"><p>fails: are 3 and 4 for {{node mul}}</p></details>',
+        '<details class="guide-data"><table class="guide-cells"><caption>{{ a }}</caption></table></details>',
         "<!-- guide:errors heads -->\n<p>Write <code>&lt;!-- guide:x --&gt;</code></p>\n<!-- guide:totals -->",
     ],
 )
@@ -204,6 +210,17 @@ def test_a_program_that_is_not_there_is_told_from_its_record(tmp_path: Path, mon
     with pytest.raises(GuideError) as raised:
         origins.check('```python\n--8<-- "a/mirored.py:x"\n```', "docs/page.md")
     assert raised.value.cure == "did you mean a/mirrored.py"
+
+
+def test_a_section_ends_with_an_end_marker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a").mkdir()
+    monkeypatch.setattr(programs, "SNIPPETS", tmp_path)
+    lines = "// --8<-- [start:render]\nrender();\n// --8<-- [{}:render]\n"
+    (tmp_path / "a" / "a.js").write_text(lines.format("End"))
+    assert origins.text_of("a/a.js:render") == "render();"
+    (tmp_path / "a" / "a.js").write_text(lines.format("start"))
+    with pytest.raises(GuideError, match=r"a\.js:1: the section 'render' of snippets/a/a\.js never ends"):
+        origins.text_of("a/a.js:render")
 
 
 def test_python_in_disguise() -> None:

@@ -38,7 +38,8 @@ def test_rows_of_all_parts_in_order(root: Path) -> None:
         ('"More is more."', "3", r":5: `M1` is no row"),
         ('"More is more."', '""', r":5: `M1` is no row"),
         ("[sums]\n", "", r":1: `S1` is no row"),
-        ("[more]", "[more", ": this is no TOML: .*line 4"),
+        ("[more]", "[more", ":4: this is no TOML: .*line 4"),
+        ('"More is more."', '"""More', ":5: this is no TOML: "),
     ],
 )
 def test_a_wrong_row_is_named(root: Path, old: str, new: str, says: str) -> None:

@@ -317,6 +317,23 @@ def test_figure_data_that_cannot_be_drawn_names_page_program_and_figure(
         house.render(FIGURE)
 
 
+NINE = {f"p{n}": {"x": [n], "y": [n]} for n in range(9)}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"kind": "lines", "x": [1, 2], "series": {name: [1, 2] for name in NINE}},
+        {"kind": "scatter", "series": NINE},
+        {"kind": "field", "x": [0, 1], "y": [0, 1], "values": [[1, 2], [3, 4]], "points": NINE},
+        {"kind": "field", "x": [0, 1], "y": [0, 1], "values": [[1, 2], [3, 4]], "paths": NINE},
+    ],
+)
+def test_more_series_than_can_be_told_apart_are_refused(more: dict[str, Any]) -> None:
+    with pytest.raises(Missing, match=r"`a/b\.py:c` cannot be drawn: it has more than 8 series or groups"):
+        draw(more)
+
+
 # Colours.
 
 

@@ -9,7 +9,7 @@ import nbformat
 import pytest
 from mkdocs_jupyter import convert
 
-from hooks import lab_pages, lab_runs, labs, loud
+from hooks import lab_pages, lab_runs, labs, links, loud
 from hooks.errors import ROOT, GuideError
 
 if TYPE_CHECKING:
@@ -201,6 +201,18 @@ def test_an_image_without_alt_text_is_an_error(lab: Path) -> None:
             lab_pages.show(html, file=f"{labs.FOLDER}/{record.name}", root=lab.parents[2])
     finally:
         record.write_text(text)
+
+
+def test_a_link_that_cannot_be_read_is_an_error(lab: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    record = lab.with_suffix(".ipynb")
+    html = convert.nb2html(str(record), execute=False, allow_errors=False)
+    with pytest.raises(GuideError, match=r"one\.py: a link that leads nowhere: 'https://\[x'"):
+        lab_pages.show(
+            html.replace("../index.md", "https://[x"), file=f"{labs.FOLDER}/{record.name}", root=lab.parents[2]
+        )
+    monkeypatch.setattr(links, "readable", lambda address: address != "../index.md")
+    with pytest.raises(GuideError, match=r"one\.py:4: a link"):
+        lab_pages.show(f"{html} ", file=f"{labs.FOLDER}/{record.name}", root=lab.parents[2])
 
 
 def test_every_lab_has_a_record_of_its_present_script() -> None:

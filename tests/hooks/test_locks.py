@@ -13,7 +13,7 @@ from bs4 import BeautifulSoup
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from hooks import lock_outcomes, locks, programs, record, records, verification
+from hooks import leftovers, lock_outcomes, locks, programs, record, records, verification
 from hooks.errors import ROOT, GuideError
 from hooks.lock_outcomes import Outcome
 from hooks.outcome import Result
@@ -83,6 +83,13 @@ def test_versions_are_those_of_this_machine_and_a_nightly_is_its_package(program
     assert (held["tensorflow"], held["keras"], held["other"]) == ("9.0.0rc0", "9.1.0.dev1", "2.0")
     assert locks.title("next") == "TensorFlow 9.0.0rc0, Keras 9.1.0.dev1"
     assert locks.names() == ["next"]
+
+
+@pytest.mark.usefixtures("program")
+def test_the_nightly_of_tensorflow_has_a_name_of_its_own() -> None:
+    (locks.FOLDER / "next" / "requirements.txt").write_text("keras==3.20\ntf-nightly==9.1.0.dev1\n")
+    assert locks.heading("next") == "TF 9.1.0.dev1"
+    assert locks.title("next") == "TensorFlow 9.1.0.dev1, Keras 3.20"
 
 
 @pytest.mark.parametrize("line", ["keras>=3,<4", "keras>=3", "keras", "--index-url x", "<<<<<<< HEAD"])
@@ -227,6 +234,16 @@ def test_other_tables_and_the_stamp_stay_as_they_are(program: Program) -> None:
     assert stamps[0] == stamps[1]
     assert f"TensorFlow {main['tensorflow']} · Keras {main['keras']}" in stamps[0]
     assert [len(one.select("thead th")) for one in (wide, plain)] == [4, 3]
+
+
+def test_what_a_run_said_is_not_read_as_markup_of_the_page(program: Program) -> None:
+    said = "NotFoundError: {{function_node f}} [^1] | ==="
+    page = f"{TABLE}\n/// error | strategies/mirrored.py:outside\nMade outside.\n///\n"
+    for outcome in (failed(program, f"a.py:3: {said}"), run(program, errors={"outside": said})):
+        locks.write("next", {program.path: outcome})
+        html, _ = house.render(page)
+        assert "{{function_node f}}" in html
+        leftovers.check(html, page, "docs/page.md")
 
 
 def test_below_a_table_stand_the_versions_and_the_day_of_each_column(program: Program) -> None:
@@ -375,7 +392,7 @@ def test_a_lock_differs_from_the_main_one_only_where_it_says_so(lock: str) -> No
     lines = (locks.FOLDER / lock / "requirements.in").read_text("utf8").splitlines()
     named = {canonicalize_name(Requirement(line).name) for line in lines if line and not line.startswith("#")}
     held, main = locks.versions(lock), records.locked_versions()
-    nightly = {name for name in held if f"{name}{locks.NIGHTLY}" in held}
+    nightly = {name for name in held if locks.nightly_of(name) in held}
     others = {name for name, version in held.items() if name in main and main[name] != version} - named - nightly
     assert others == set(), f"run make lock LOCK={lock}"
     for name in ("tensorflow", "keras", "tf-keras"):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from bs4 import BeautifulSoup
 
-from hooks import cache, extension, programs, records, value
+from hooks import cache, extension, programs, records, table, value
 from hooks.errors import GuideError
 from tests.hooks import house
 
@@ -131,7 +131,7 @@ def test_a_card_is_highlighted_once(program: Program, tmp_path: Path) -> None:
     assert kept.read_text("utf-8").endswith(f"\n{first}")
     assert code() == first
     program.file.write_text(house.SOURCE + "x = 2\n", encoding="utf-8")
-    assert "x <span" in code()
+    assert ">x</span>" in code()
     assert len(list((tmp_path / "cards").iterdir())) == 2
 
 
@@ -229,6 +229,13 @@ def test_value(written: str, shown: str) -> None:
 )
 def test_a_number_is_shown_without_an_exponent(number: float, shown: str) -> None:
     assert value.show(number, "") == shown
+
+
+@pytest.mark.parametrize(
+    ("number", "shown"), [(9999.4, "9999"), (9999.6, "10,000"), (-12345.6, "-12,346"), (0.00001, "1e-05"), (0.5, "0.5")]
+)
+def test_a_number_of_a_table_is_shown_without_an_exponent(number: float, shown: str) -> None:
+    assert table.text_of(number) == shown
 
 
 @pytest.mark.usefixtures("program")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import json
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -112,23 +114,29 @@ def test_devices_come_first(root: Path) -> None:
     ("body", "guide"),
     [
         (FIRST, {"processes": 2, "devices": 0}),
-        (FIRST, {"env": {"A": "b"}, "devices": 0}),
         (FIRST + "print(__file__)\n", {"devices": 0}),
         (FIRST + "import sys\nprint(sys.argv)\n", {"devices": 0}),
     ],
 )
 def test_what_cannot_share_the_kernel_runs_beside_it(root: Path, body: str, guide: dict[str, Any]) -> None:
-    add(root, "a.py", body.replace('{"A": "b"}', ""), **{k: v for k, v in guide.items() if k != "env"})
-    if "env" in guide:
-        text = (root / "demo/a.py").read_text().replace("# devices = 0\n", '# devices = 0\n# env = {A = "b"}\n')
-        (root / "demo/a.py").write_text(text)
+    add(root, "a.py", body, **guide)
     found = cells(shows("demo/a.py:one", "demo/a.py:two"))
     written, ran = code(found)
     assert written.startswith("%%writefile a.py\n# /// script")
     assert "--8<--" not in written
     assert "{sys.executable} a.py\nassert _exit_code == 0" in ran
-    assert ("A='b' " in ran) == ("env" in guide)
     assert sum(text.startswith("```python") for _, text in found) == 2
+
+
+def test_variables_reach_a_program_as_they_are_written(root: Path) -> None:
+    add(root, "a.py", "import os\n" + FIRST + "print(os.environ['A'])\n", devices=0)
+    file = root / "demo" / "a.py"
+    env = """# env = {A = '{"b": "$HOME"}'}"""
+    file.write_text(file.read_text().replace("# devices = 0\n", f"# devices = 0\n{env}\n"))
+    written, ran = code(cells(shows("demo/a.py:one", "demo/a.py:two")))
+    (root / "a.py").write_text(written.partition("\n")[2])
+    shown = subprocess.run([sys.executable, "-c", ran], cwd=root, check=True, capture_output=True, timeout=60).stdout
+    assert shown == b'{"b": "$HOME"}\n'
 
 
 def test_the_files_that_a_program_needs_are_written_once_before_it(root: Path) -> None:
@@ -214,6 +222,10 @@ def test_another_record_gives_another_notebook(tmp_path: Path, monkeypatch: pyte
         (
             "/// figure | a/b.py:c\n    alt: A.\n\nCaption.\n///",
             "*Figure: [see the page](https://example.org/guide/demo/page/)*\n\nCaption.",
+        ),
+        (
+            "/// survey | a.json\nCaption.\n///",
+            "*Table: [see the page](https://example.org/guide/demo/page/)*\n\nCaption.",
         ),
         ("- item\n\n    continued", "- item\n\n    continued"),
     ],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hooks import csp, offline
+from hooks import csp, machines, offline, widget
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,7 +17,7 @@ FOLDERS = {".", "a", "a/b", "self-check"}
 CONFIG = '{"base": "..", "features": ["navigation.instant", "navigation.tabs"]}'
 PAGE = csp.add_policy(
     '<html><head><link rel="canonical" href="https://example.org/guide/a/">'
-    '<link rel="alternate" type="text/markdown" href="index.md"></head><body>'
+    f'<link rel="{machines.ALTERNATE}" type="text/markdown" href="index.md"></head><body>'
     '<script type="module" src="../assets/widgets/widget.js"></script>'
     f'<script id="__config" type="application/json">{CONFIG}</script></body></html>'
 )
@@ -69,7 +69,7 @@ def test_a_page_loads_no_module_and_navigates_as_a_browser_does() -> None:
     assert 'type="module"' not in html
     assert '<script defer src="../assets/widgets/classic.js"></script>' in html
     assert '"features": ["navigation.tabs"]' in html
-    assert "alternate" not in html
+    assert f'<link rel="{machines.ALTERNATE}" type="text/markdown" href="index.md">' in html, "it lies in the archive"
 
 
 def test_the_index_of_the_search_names_pages() -> None:
@@ -98,7 +98,7 @@ def test_the_archive_holds_what_a_reader_needs(tmp_path: Path) -> None:
     }.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text, "utf-8")
-    found = offline.files(tmp_path, address=ADDRESS, name="guide.zip", widgets=tmp_path / offline.WIDGETS)
+    found = offline.files(tmp_path, address=ADDRESS, name="guide.zip", widgets=tmp_path / widget.FOLDER)
     assert list(found) == [
         "a/index.html",
         "assets/pixel.png",

@@ -134,6 +134,36 @@ def test_a_build_that_fails_leaves_the_pages_and_the_next_build_is_whole(
     assert sorted(path.name for path in root.iterdir()) == ["docs", "mkdocs.yml", "site"]
 
 
+def test_a_page_that_is_not_utf_8_is_named_and_the_pages_stay(
+    root: Path, page: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    looking = preview(root)
+    looking.whole = lambda: pytest.fail("there is nothing to build")
+    page.write_bytes("# Café".encode("latin-1"))
+    looking.rebuild()
+    assert "page.md:1: a character here is not UTF-8" in caplog.text
+    assert (root / "site" / "index.html").read_text() == "as it was"
+
+
+def test_a_mistake_of_the_hooks_is_logged_with_its_place_and_tried_again(
+    root: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    looking, mistakes = preview(root), [KeyError("no such page")]
+
+    def build() -> None:
+        if mistakes:
+            raise mistakes.pop()
+        (root / "site" / "index.html").write_text("new")
+
+    looking.whole = build
+    os.utime(root / "mkdocs.yml", ns=(1, 1))
+    looking.rebuild()
+    assert "KeyError: 'no such page'" in caplog.text
+    assert f'"{__file__}", line ' in caplog.text
+    looking.rebuild()
+    assert (root / "site" / "index.html").read_text() == "new"
+
+
 def test_a_taken_port_is_named_before_the_first_build() -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]

@@ -192,6 +192,7 @@ def test_a_stale_record_stops_the_build_but_not_a_preview(tmp_path: Path, monkey
 
 def test_keys() -> None:
     text, key = quiz_key.split("Text {a} {claim: a/b.py:c and not d.py:e}")
+    assert quiz_key.parse(str(key)) == key
     assert text == "Text {a}"
     assert [(str(c.reference), c.wanted) for c in key.claims] == [("a/b.py:c", True), ("d.py:e", False)]
     assert str(key) == "claim: a/b.py:c and not d.py:e"

@@ -144,7 +144,7 @@ def test_an_unlocked_dependency_is_named(program: programs.Program) -> None:
 
 
 def test_missing_says_what_to_run_on_that_device(program: programs.Program) -> None:
-    with pytest.raises(GuideError, match=r"no record for gpu.*make record ARGS=strategies/one.py DEVICE=gpu"):
+    with pytest.raises(GuideError, match=r"no record for gpu.*make record DEVICE=gpu ARGS=strategies/one.py"):
         records.current(program, "gpu")
 
 
@@ -173,6 +173,11 @@ def test_the_lock_is_read_for_this_machine(program: programs.Program) -> None:
         ("measures", {"a": None}, "'measures' is not"),
         ("extra", 1, "'extra' is unknown"),
         ("figures", {"f": {"kind": "pie"}}, "figure 'f': its kind is 'pie'"),
+        (
+            "tables",
+            {"t": {"columns": ["a"], "rows": [], "title": "A"}},
+            "table 't': it is not a dict of 'columns' and 'rows'",
+        ),
         ("tables", {"t": {"columns": ["a"], "rows": [[1, 2]]}}, "table 't': row 0 has 2 cells for 1 columns"),
     ],
 )
@@ -213,6 +218,9 @@ BAD_FIGURES: list[dict[str, object]] = [
     {"kind": "scatter", "series": {"s": {"x": [1], "y": []}}},
     {"kind": "timeline", "lanes": ["l"], "spans": [{"lane": 1, "start": 0, "end": 1}]},
     {"kind": "timeline", "lanes": ["l"], "spans": [{"lane": 0, "start": 2, "end": 1}]},
+    {"kind": "timeline", "lanes": ["l"], "spans": [{"lane": 0, "start": 0.0, "end": None}]},
+    {"kind": "timeline", "lanes": ["l"], "spans": [{"lane": 0, "start": "0", "end": "1"}]},
+    {"kind": ["lines"], "x": [1], "series": {"s": [1]}},
     {"kind": "matrix", "rows": ["r", "s"], "columns": ["a"], "values": [[1]]},
     {"kind": "grid", "rows": ["r"], "columns": ["a"], "text": [["x"]], "group": [["g", "h"]]},
     {"kind": "panels", "panels": []},

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
-from mkdocs.structure.nav import Link, Navigation, Section
 
-from hooks import errors, pages, settings
+from hooks import errors, settings
 from hooks.errors import GuideError
 
 if TYPE_CHECKING:
@@ -46,23 +45,13 @@ def test_what_is_wrong_is_named_with_its_line(root: Path, old: str, new: str, sa
         settings.check(config(root, GOOD.replace(old, new, 1)))
 
 
-def test_what_nav_names_and_what_it_leaves_out(root: Path) -> None:
-    text = "nav:\n  - a.md\n  - X: b/c.md\n  - Y: [a.md]\n  - Z: []\n  - https://x.org\n  - dot.png\n"
-    (root / settings.FILE).write_text(text)
-    page: Any = SimpleNamespace(file=SimpleNamespace(src_uri="a.md"), is_homepage=True)
-    picture: Any = SimpleNamespace(file=SimpleNamespace(src_uri="dot.png"))
-    items = [page, Link("X", "b/c.md"), Section("Y", [page]), Section("Z", []), Link("W", "https://x.org/")]
-    files: Any = SimpleNamespace(
-        documentation_pages=lambda: [SimpleNamespace(src_uri=name) for name in ("a.md", "b/d.md")]
-    )
-    said = [str(wrong) for wrong in pages.wrong_nav(Navigation(items, [page, page, picture]), files, "docs")]
-    assert [one.partition(". Cure")[0] for one in said] == [
-        "mkdocs.yml:3: nav names b/c.md, and there is no page docs/b/c.md",
-        "mkdocs.yml:7: nav names dot.png, which is no page of the site",
-        "mkdocs.yml:5: the section 'Z' of nav has no pages",
-        "mkdocs.yml:4: nav names a.md twice",
-        "docs/b/d.md: this page is not in nav",
-    ]
+def test_the_root_is_absolute_wherever_the_build_starts(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(root)
+    page: Any = SimpleNamespace(file=SimpleNamespace(abs_src_path=str(root / "docs" / "a" / "b.md"), src_uri="a/b.md"))
+    for path in (settings.FILE, str(root / settings.FILE)):
+        config: Any = SimpleNamespace(config_file_path=path)
+        assert settings.root_of(config) == root
+        assert settings.name_of(page, config) == "docs/a/b.md"
 
 
 def test_a_text_that_is_not_utf8_is_named_with_its_line(root: Path) -> None:

@@ -108,6 +108,20 @@ MUTATIONS = [
     Mutation(
         "an unknown data-run", PAGE, 'data-run="no"', 'data-run="fresh"', 'plain.md:68: data-run="fresh" means nothing'
     ),
+    Mutation(
+        "a quotation mark in a reason",
+        PAGE,
+        'data-why="needs a TPU"',
+        """data-why='needs a "TPU"'""",
+        "plain.md:68: the header of this fence has",
+    ),
+    Mutation(
+        "raw HTML with a broken address",
+        PAGE,
+        TEXT,
+        '<a href="https://[your-host]/">There</a>',
+        "plain.md:64: a link that leads nowhere: 'https://[your-host]/'",
+    ),
     Mutation("an attribute that nothing reads", PAGE, "```js\n", "```js {data-rum=no}\n", "plain.md:60: the header"),
     Mutation(
         "a parsed block that is not to run",

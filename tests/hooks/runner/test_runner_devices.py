@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hooks import devices, launch
+from hooks import child, devices, launch
 from hooks.errors import ROOT
 from hooks.runner import Block, Runner
 from tests.hooks.runner.kit import LONG, PATIENCE, Make, error_of, run
@@ -36,6 +36,15 @@ def test_how_devices_are_split(
     device: str, wanted: int, physical: int, memory: int | None, expected: list[tuple[int, int | None]]
 ) -> None:
     assert devices.plan(devices.TABLE[device], wanted, physical, memory) == expected
+
+
+def test_an_error_without_a_file_keeps_its_traceback() -> None:
+    try:
+        raise OSError("no driver")
+    except OSError as problem:
+        said = child.describe(problem, "", "demo/plain.py")
+    assert said.startswith("demo/plain.py: OSError: no driver\nTraceback")
+    assert said.count("demo/plain.py") == 1
 
 
 def test_a_device_is_looked_for_in_a_process_of_its_own() -> None:

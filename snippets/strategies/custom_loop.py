@@ -3,7 +3,7 @@
 # dependencies = ["tensorflow==2.21.*", "keras==3.15.*"]
 #
 # [tool.guide]
-# seconds = 120
+# seconds = 240
 # ///
 """Write the training loop yourself: distribute the data set, run a step on every replica, reduce what it returns."""
 

@@ -33,6 +33,20 @@ def start(command: Sequence[str], **options: Any) -> subprocess.Popen[str]:
             signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
+def lives(pid: int) -> bool:
+    """Say whether a process is there and has not ended; it may go at any moment."""
+    with contextlib.suppress(psutil.Error):
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    return False
+
+
+def words(process: psutil.Process) -> list[str]:
+    """Return the command line of a process; nothing where it has gone."""
+    with contextlib.suppress(psutil.Error):
+        return process.cmdline()
+    return []
+
+
 @dataclass
 class Child:
     """A process, and those below it when somebody last looked."""

@@ -12,7 +12,10 @@ that use it come after those that wait for nothing.
 
 from __future__ import annotations
 
+import contextlib
+import os
 import shlex
+import signal
 import subprocess
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -74,11 +77,7 @@ class Ahead:
         with self._lock:
             self._closed, process = True, self._process
         if process is not None:
-            process.terminate()
-            try:
-                process.wait(timeout=PATIENCE)
-            except subprocess.TimeoutExpired:
-                process.kill()
+            _end(process)
         self._pool.shutdown(cancel_futures=True)
 
     def _run(self, command: Sequence[str], *, seconds: float, text: str = "", **options: Any) -> str:
@@ -92,8 +91,9 @@ class Ahead:
         try:
             out, err = process.communicate(text, timeout=seconds)
         except subprocess.TimeoutExpired:
-            process.kill()
-            process.communicate()
+            _end(process)
+            with contextlib.suppress(subprocess.TimeoutExpired):  # what left the session may hold the pipes
+                process.communicate(timeout=PATIENCE)
             raise
         finally:
             with self._lock:
@@ -101,6 +101,15 @@ class Ahead:
         if process.returncode:
             raise RuntimeError(f"{shlex.join(command)} ended with {process.returncode}:\n{out}{err}")
         return out
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """Let a process end what it started; what is left of its session after a while is killed."""
+    process.terminate()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(timeout=PATIENCE)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 AHEAD = pytest.StashKey[Ahead]()

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.site.copied import copy_project
-from tests.site.serve import free_port
+from tests.site.serve import reserved
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,18 +50,19 @@ def fetched(address: str) -> str:
 def wait(
     address: str, mark: str, seconds: float, *, gone: bool = False, process: subprocess.Popen[bytes] | None = None
 ) -> float:
-    """Wait until a page holds a text, or until it does not, and return the seconds that took.
+    """Wait until a page holds a text, or until it is served without it, and return the seconds that took.
 
     Raises:
         TimeoutError: it never did.
         RuntimeError: the server ended meanwhile.
     """
     start = time.perf_counter()
-    while (mark in fetched(address)) == gone:
+    while not (page := fetched(address)) or (mark in page) == gone:
         if process and process.poll() is not None:
             raise RuntimeError(f"the preview ended with {process.returncode}")
         if time.perf_counter() - start > seconds:
-            raise TimeoutError(f"{address} still {'shows' if gone else 'lacks'} {mark!r} after {seconds:.0f} s")
+            still = "lacks" if not gone else "shows" if page else "is not served, with or without"
+            raise TimeoutError(f"{address} still {still} {mark!r} after {seconds:.0f} s")
         time.sleep(0.05)
     return time.perf_counter() - start
 
@@ -69,11 +70,10 @@ def wait(
 @contextmanager
 def server(project: Path) -> Iterator[str]:
     """Serve a project inside the `with` block and yield the address of its home page."""
-    port = free_port()
-    address = f"http://127.0.0.1:{port}/"
-    env = {**os.environ, "GUIDE_PREVIEW": "1", "NO_MKDOCS_2_WARNING": "1", "SITE_URL": address}
-    command = [sys.executable, "-m", "mkdocs", "serve", "--dev-addr", f"127.0.0.1:{port}"]
-    with (project / "log").open("wb") as log:
+    with reserved() as port, (project / "log").open("wb") as log:
+        address = f"http://127.0.0.1:{port}/"
+        env = {**os.environ, "GUIDE_PREVIEW": "1", "NO_MKDOCS_2_WARNING": "1", "SITE_URL": address}
+        command = [sys.executable, "-m", "mkdocs", "serve", "--dev-addr", f"127.0.0.1:{port}"]
         process = subprocess.Popen(command, cwd=project, env=env, stdout=log, stderr=log)
         try:
             wait(address, "</html>", START, process=process)

@@ -82,6 +82,30 @@ def test_a_process_that_takes_too_long_is_ended(ahead: Ahead) -> None:
         ahead.result("seen")
 
 
+def holders(of: Path) -> list[psutil.Process]:
+    """Return the live processes whose command names a file."""
+    return [one for one in psutil.process_iter() if any(str(of) in word for word in child.words(one))]
+
+
+@pytest.mark.parametrize("seconds", [3, 600], ids=["too long", "closed"])
+def test_what_a_process_started_is_ended_with_it(seconds: int, tmp_path: Path) -> None:
+    """It holds the pipes that the output is read from."""
+    ahead, over = Ahead(), tmp_path / "over"
+    command = ["sh", "-c", f"(sleep 40; touch {over}) & wait"]
+    ahead.begin(session(("a", "seen")), "seen", lambda run: run(command, seconds=seconds))
+    until = time.monotonic() + child.PATIENCE
+    while seconds == 600 and len(holders(over)) < 2:
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    if seconds == 600:
+        ahead.close()
+    with pytest.raises((subprocess.TimeoutExpired, RuntimeError)):
+        ahead.result("seen")
+    assert holders(over) == []
+    assert not over.exists(), "nobody waited for it"
+    ahead.close()
+
+
 def test_closing_ends_processes_and_starts_no_more() -> None:
     ahead, ended = Ahead(), threading.Event()
 
@@ -94,7 +118,7 @@ def test_closing_ends_processes_and_starts_no_more() -> None:
 
     ahead.begin(session(("a", "seen")), "seen", look)
     until = time.monotonic() + child.PATIENCE
-    while not (started := [one for one in psutil.Process().children() if SLEEPS in one.cmdline()]):
+    while not (started := [one for one in psutil.Process().children() if SLEEPS in child.words(one)]):
         assert time.monotonic() < until
         time.sleep(0.05)
     ended.set()

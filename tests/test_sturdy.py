@@ -90,7 +90,7 @@ def test_a_run_that_takes_too_long_is_ended(
 
 def test_the_load_ends_with_its_block() -> None:
     with sturdy.load(True):
-        loops = [one for one in psutil.Process().children() if one.cmdline()[-1] == sturdy.LOOP]
+        loops = [one for one in psutil.Process().children() if sturdy.LOOP in child.words(one)]
         assert loops
     assert not any(loop.is_running() for loop in loops)
 
@@ -127,7 +127,7 @@ def test_nothing_outlives_a_run_that_is_killed(how: signal.Signals, tmp_path: Pa
     ):
         started.wait_for(there.exists)
         family = started.look()
-        loops = [one for one in family if one.cmdline()[-1] == sturdy.LOOP]
+        loops = [one for one in family if sturdy.LOOP in child.words(one)]
         assert loops
         started.process.send_signal(how)
         started.process.wait(timeout=child.PATIENCE)

@@ -10,8 +10,8 @@ import pytest
 
 from hooks import classic, offline
 from hooks.errors import ROOT, GuideError
+from tests import node
 
-NODE = ROOT / ".venv" / "bin" / "node"
 HELPER = "export function twice(n) {\n  return 2 * n;\n}\n"
 WIDGET = 'import { twice } from "./units.js";\n\nexport const widget = { show: (n) => twice(n) + 1 };\n'
 MAIN = "(async () => {\nconst { widget } = await import(`./${globalThis.wanted}.js`);\nprint(widget.show(20));\n})();\n"
@@ -20,7 +20,7 @@ MAIN = "(async () => {\nconst { widget } = await import(`./${globalThis.wanted}.
 def run(script: str, tmp_path: Path) -> str:
     file = tmp_path / "script.cjs"
     file.write_text(script, "utf-8")
-    done = subprocess.run([NODE, file], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([node.path(), file], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
@@ -64,5 +64,5 @@ def test_every_widget_draws_the_same_from_a_file(tmp_path: Path) -> None:
     )
     file = tmp_path / "modules.mjs"
     file.write_text(f"const shown = [];\n{loads}console.log(JSON.stringify(shown));", "utf-8")
-    said = subprocess.run([NODE, file], capture_output=True, text=True, timeout=60, check=True).stdout
+    said = subprocess.run([node.path(), file], capture_output=True, text=True, timeout=60, check=True).stdout
     assert json.loads(made) == json.loads(said)

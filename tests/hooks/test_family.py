@@ -26,7 +26,7 @@ def command(seconds: float, script: str) -> list[str]:
         (50, "echo said; echo too >&2", ""),
         (50, "echo said; exit 124", "exit status 124"),
         (50, "echo said; kill -9 $$", "exit status -9"),
-        (1, "echo said; sleep 60", "it still ran after 1 s and was killed"),
+        (8, "echo said; sleep 60", "it still ran after 8 s and was killed"),
         (50, "echo said; setsid sleep 60 &", "it left running:\nsleep 60 (process "),
     ],
     ids=["good", "status", "killed", "slow", "left"],

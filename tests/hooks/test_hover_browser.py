@@ -37,7 +37,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     (folder / "other.html").write_text("<!doctype html><title>Other</title>", encoding="utf-8")
     for name in ("terms.js", "terms.css", "site.css"):
         (folder / name).write_text((ASSETS / name).read_text("utf-8"), encoding="utf-8")
-    with serve.serving(folder, serve.free_port()) as address:
+    with serve.serving(folder) as address:
         yield address
 
 

@@ -350,7 +350,9 @@ def test_another_environment_is_refused(program: Program, capsys: pytest.Capture
 
 
 def make(*arguments: str) -> subprocess.CompletedProcess[str]:
-    env = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    """Run make as from a shell: one around these tests hands its own settings on in the environment."""
+    settings = ("MAKE", "MFLAGS", "DEVICE", "ARGS", "LOCK", "PORT")
+    env = {name: value for name, value in os.environ.items() if not name.startswith(settings)}
     command = ["make", *arguments]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, env=env, check=False)
 

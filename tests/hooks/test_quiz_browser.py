@@ -42,7 +42,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     for name in ("progress.js", "quiz.js", "quiz.css"):
         (folder / name).write_text((ASSETS / name).read_text("utf-8"), encoding="utf-8")
     (folder / "instant.js").write_text("window.document$ = {subscribe(f) { this.emit = f; f(); }};", encoding="utf-8")
-    with serve.serving(folder, serve.free_port()) as address:
+    with serve.serving(folder) as address:
         yield address
 
 

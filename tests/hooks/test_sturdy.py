@@ -44,9 +44,12 @@ claims = {{"holds": True}}
 
 
 def python(code: str, tmp_path: Path) -> subprocess.CompletedProcess[str]:
-    """Run code that imports the project, with its own place for temporary files."""
+    """Run code that imports the project, with its own place for temporary files.
+
+    It writes no bytecode: what a full disk cuts short would stay in the project, and break every later run.
+    """
     env = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-c", code]
+    command = [sys.executable, "-B", "-c", code]
     return subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120, check=False)
 
 
@@ -89,7 +92,9 @@ def test_a_cache_of_another_user_is_no_obstacle(
 def test_the_runner_names_the_full_disk(limit: int, preload: str, tmp_path: Path) -> None:
     """With no space no folder can be made; with a little, the blocks do not fit."""
     code = f"""{FULL.format(limit=limit)}
+from hooks import launch
 from hooks.runner import Block, Runner
+launch.FIXED_ENV["PYTHONDONTWRITEBYTECODE"] = "1"  # as this interpreter, see above
 with Runner(preload={preload}, limit=1) as runner:
     block = Block("b", "print('more than twenty letters')")
     print(runner.submit_page("p", [block], devices_wanted=0).result(60)[0].error)

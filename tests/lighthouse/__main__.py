@@ -13,9 +13,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tests import node
 from tests.site import chromium
 from tests.site.pages import PAGES, QUIZ_PAGE, ROOT
-from tests.site.serve import address, free_port, serving
+from tests.site.serve import address, reserved, serving
 
 # The home page, a concept page, the self-check, a lab and the page with the demo.
 ASKED = ["", QUIZ_PAGE, "self-check/", "labs/mirrored-scaling/", "deployment/tensorflow-js/"]
@@ -23,7 +24,6 @@ LEAST = {
     "desktop": {"performance": 100, "accessibility": 100, "best-practices": 100, "seo": 100},
     "mobile": {"performance": 95, "accessibility": 100, "best-practices": 100, "seo": 100},
 }
-NODE = ROOT / ".venv" / "bin" / "node"
 
 
 def main() -> int:
@@ -33,15 +33,14 @@ def main() -> int:
     parser.add_argument("pages", nargs="*", help="addresses relative to the home page, such as strategies/mirrored/")
     asked = parser.parse_args()
     pages = asked.pages or [page for page in ASKED if page in PAGES]
-    port = free_port()
     failed = 0
-    with tempfile.TemporaryDirectory() as folder:
+    with reserved() as port, tempfile.TemporaryDirectory() as folder:
         env = {**os.environ, "SITE_URL": address(port), "CHROME_PATH": chromium.path(), "NO_MKDOCS_2_WARNING": "1"}
         build = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", folder]
         subprocess.run(build, cwd=ROOT, env=env, check=True, timeout=600)
         with serving(Path(folder), port) as served:
             script = Path(__file__).with_name("score.mjs")
-            command = [str(NODE), str(script), served, str(asked.runs), *pages]
+            command = [node.path(), str(script), served, str(asked.runs), *pages]
             limit = 120 * len(pages) * asked.runs
             scored = subprocess.run(command, env=env, check=True, timeout=limit, stdout=subprocess.PIPE, text=True)
     for line in scored.stdout.splitlines():

@@ -63,9 +63,27 @@ MUTATIONS = [
         "    ```py\n    a",
         "plain.md:24: nothing checks the language 'py'",
     ),
-    Mutation("Python with a capital", PAGE, "    ```python\n    a", "    ```Python\n    a", "language 'Python'"),
-    Mutation("a console session labelled pycon", PAGE, "```text\nJust words.", "```pycon\n>>> 1", "language 'pycon'"),
-    Mutation("a diagram language", PAGE, "```text\nJust words.", "```mermaid\ngraph LR", "language 'mermaid'"),
+    Mutation(
+        "Python with a capital",
+        PAGE,
+        "    ```python\n    a",
+        "    ```Python\n    a",
+        "plain.md:24: nothing checks the language 'Python'",
+    ),
+    Mutation(
+        "a console session labelled pycon",
+        PAGE,
+        "```text\nJust words.",
+        "```pycon\n>>> 1",
+        "plain.md:64: nothing checks the language 'pycon'",
+    ),
+    Mutation(
+        "a diagram language",
+        PAGE,
+        "```text\nJust words.",
+        "```mermaid\ngraph LR",
+        "plain.md:64: nothing checks the language 'mermaid'",
+    ),
     Mutation("a word after the language", PAGE, "```js\n", "```js notest\n", "plain.md:60: the header of this fence"),
     Mutation(
         "a continuation marker",
@@ -99,7 +117,7 @@ MUTATIONS = [
         PAGE,
         "1.  A list:\n\n    ```yaml\n    a: 1",
         "1.  ```yaml\n    a: 1",
-        "plain.md:",
+        "plain.md:43: this fence names no language",
     ),
     Mutation(
         "not run, without a reason", PAGE, ' data-why="needs a TPU"', "", 'plain.md:68: data-run="no" without a reason'
@@ -145,8 +163,20 @@ MUTATIONS = [
         'demo/plain.py:totel"\n',
         "plain.md:11: snippets/demo/plain.py has no section 'totel'",
     ),
-    Mutation("a renamed section", PROGRAM, "[start:total]", "[start:all]", "plain"),
-    Mutation("a lost end marker", PROGRAM, "# --8<-- [end:total]\n", "", "plain.py:15"),
+    Mutation(
+        "a renamed section",
+        PROGRAM,
+        "[start:total]",
+        "[start:all]",
+        "plain.py:14: '[end:total]' closes a section that is not open",
+    ),
+    Mutation(
+        "a lost end marker",
+        PROGRAM,
+        "# --8<-- [end:total]\n",
+        "",
+        "plain.py:15: section 'more' starts inside section 'total'",
+    ),
     Mutation("a section that never ends", PROGRAM, "# --8<-- [end:more]\n", "", "section 'more' is never closed"),
     Mutation(
         "a snippet outside a fence",
@@ -170,7 +200,13 @@ MUTATIONS = [
         "plain.md:11: snippets/../mkdocs.yml is not a path that pages can name",
     ),
     # Markup that came out as text.
-    Mutation("an unknown block", PAGE, "/// details | More", "/// unheard | More", "unheard"),
+    Mutation(
+        "an unknown block",
+        PAGE,
+        "/// details | More",
+        "/// unheard | More",
+        "plain.md:53: `/// unheard | More` starts no block that is known",
+    ),
     Mutation(
         "a block with two titles",
         PAGE,
@@ -184,14 +220,26 @@ MUTATIONS = [
     Mutation(
         "a link to no reference", PAGE, "Back [home](../index.md)", "Back [home][home]", "plain.md:6: a link to a"
     ),
-    Mutation("an unclosed block", PAGE, "echo hello\n```\n///", "echo hello\n```", "plain.md"),
-    Mutation("a value without its record's name", PAGE, "plain.py:answer", "plain.py:no_such", "plain.md:6"),
+    Mutation(
+        "an unclosed block",
+        PAGE,
+        "echo hello\n```\n///",
+        "echo hello\n```",
+        "plain.md:53: `/// details | More` is never closed",
+    ),
+    Mutation(
+        "a value without its record's name",
+        PAGE,
+        "plain.py:answer",
+        "plain.py:no_such",
+        "plain.md:6: `demo/plain.py` has no `no_such`",
+    ),
     Mutation(
         "an admonition whose title does not end",
         PAGE,
         '!!! note "Inside a note"',
         '!!! note "Inside a note',
-        "plain.md:",
+        "plain.md:22: an admonition or tab that was not read",
     ),
     # Programs and records.
     Mutation(
@@ -204,9 +252,19 @@ MUTATIONS = [
         '# devices = 0\n# files = ["server.py"]\n',
         "there is no such file beside the program",
     ),
-    Mutation("a program without claims", PROGRAM, 'claims = {"is', 'claim = {"is', "claims"),
     Mutation(
-        "a program that imports the project", PROGRAM, "total = sum", "import hooks\ntotal = sum", "imports 'hooks'"
+        "a program without claims",
+        PROGRAM,
+        'claims = {"is',
+        'claim = {"is',
+        "plain.py:27: the program never assigns `claims`",
+    ),
+    Mutation(
+        "a program that imports the project",
+        PROGRAM,
+        "total = sum",
+        "import hooks\ntotal = sum",
+        "plain.py:12: the program imports 'hooks' of this project",
     ),
     Mutation(
         "a program that imports what lies beside it and does not name it",
@@ -218,20 +276,61 @@ MUTATIONS = [
     Mutation("broken outcomes", OUTCOMES, "{}", "{]", "locks/other/outcomes.json:1: the outcomes are broken"),
     Mutation("a lock that pins nothing", LOCKED, "keras==", "keras>=", "locks/other/requirements.txt:1: 'keras>=1.0'"),
     Mutation("a stale record", PROGRAM, "sum([1, 2, 3])", "sum([3, 2, 1])", "changed after it was recorded"),
-    Mutation("a missing record", RECORD, None, None, "has no record for cpu"),
-    Mutation("a record that is no record", RECORD, '"claims"', '"clams"', "plain.cpu.json"),
+    Mutation("a missing record", RECORD, None, None, "plain.md:14: demo/plain.py has no record for cpu"),
+    Mutation(
+        "a record that is no record",
+        RECORD,
+        '"claims"',
+        '"clams"',
+        "plain.cpu.json: the record is broken: 'claims' is missing",
+    ),
     Mutation("a figure with a key that nothing reads", RECORD, '"xlabel"', '"xlable"', "nothing reads 'xlable'"),
     Mutation("a record of other versions", RECORD, '"keras": "', '"keras": "0.', "was recorded with keras"),
-    Mutation("a wrong output in the record", RECORD, "total: 6", "total: 7", "total: 7", "tests"),
-    Mutation("a wrong number in the record", RECORD, '"answer": 6', '"answer": 8', "answer", "tests"),
-    Mutation("a wrong claim in the record", RECORD, '"is_five": false', '"is_five": true', "is_five", "tests"),
-    # Questions.
-    Mutation("a flipped key", PAGE, "- [x] Six", "- [ ] Six", "plain-total"),
-    Mutation("both options right", PAGE, "- [ ] Five", "- [x] Five", "plain-total"),
     Mutation(
-        "a renamed claim", PAGE, "{claim: demo/plain.py:is_six}", "{claim: demo/plain.py:is_sixx}", "has no `is_sixx`"
+        "a wrong output in the record",
+        RECORD,
+        "total: 6",
+        "total: 7",
+        "it printed 'total: 6', the record says 'total: 7'",
+        "tests",
     ),
-    Mutation("a removed reason", PAGE, "    Three was left out.\n", "", "has no reason"),
+    Mutation(
+        "a wrong number in the record",
+        RECORD,
+        '"answer": 6',
+        '"answer": 8',
+        "measure 'answer' is 6, the record says 8",
+        "tests",
+    ),
+    Mutation(
+        "a wrong claim in the record",
+        RECORD,
+        '"is_five": false',
+        '"is_five": true',
+        "claim 'is_five' is False, the record says True",
+        "tests",
+    ),
+    # Questions.
+    Mutation(
+        "a flipped key", PAGE, "- [x] Six", "- [ ] Six", "plain.md:86: question `plain-total` has no right option"
+    ),
+    Mutation(
+        "both options right",
+        PAGE,
+        "- [ ] Five",
+        "- [x] Five",
+        "plain.md:86: question `plain-total` has no wrong option",
+    ),
+    Mutation(
+        "a renamed claim",
+        PAGE,
+        "{claim: demo/plain.py:is_six}",
+        "{claim: demo/plain.py:is_sixx}",
+        "plain.md:90: question `plain-total`: `demo/plain.py` has no `is_sixx`",
+    ),
+    Mutation(
+        "a removed reason", PAGE, "    Three was left out.\n", "", "plain.md:94: the option `Five.` has no reason"
+    ),
     Mutation("an option without its key", PAGE, " {claim: demo/plain.py:is_six}", "", "does not say what decides it"),
     Mutation(
         "a drawing that could not be loaded from a file",
@@ -240,10 +339,26 @@ MUTATIONS = [
         "export default",
         "docs/assets/widgets/bubble.js:49: `export default",
     ),
-    Mutation("a question without id", PAGE, "    id: plain-total\n", "", "has no id"),
-    Mutation("a question that covers nothing", PAGE, "    covers: [P1]\n", "", "covers nothing"),
     Mutation(
-        "a question never closed", PAGE, "    Three was left out.\n///", "    Three was left out.", "never closed"
+        "a question without id",
+        PAGE,
+        "    id: plain-total\n",
+        "",
+        "plain.md:86: the question 'What is the total?' has no id",
+    ),
+    Mutation(
+        "a question that covers nothing",
+        PAGE,
+        "    covers: [P1]\n",
+        "",
+        "plain.md:86: question `plain-total` covers nothing",
+    ),
+    Mutation(
+        "a question never closed",
+        PAGE,
+        "    Three was left out.\n///",
+        "    Three was left out.",
+        "plain.md:86: `/// quiz | What is the total?` is never closed",
     ),
     Mutation(
         "a question id on two pages",
@@ -364,9 +479,21 @@ MUTATIONS = [
     Mutation("a dead link", HOME, "(demo/plain.md)", "(demo/plane.md)", "index.md:6: a dead link"),
     Mutation("a dead anchor", HOME, "#nested", "#nestled", "index.md:6: a dead anchor"),
     Mutation("a dead anchor to a block", PAGE, "(#lst-total)", "(#lst-totel)", "a dead anchor: #lst-totel"),
-    Mutation("a link to the site's root", PAGE, "(../index.md)", "(/index.html)", "link"),
+    Mutation(
+        "a link to the site's root",
+        PAGE,
+        "(../index.md)",
+        "(/index.html)",
+        "plain.md:6: a link that leaves the site: /index.html",
+    ),
     Mutation("an image without alt text", PAGE, "![A dot]", "![]", "an image without a text"),
-    Mutation("a missing image", PAGE, "dot.png", "dit.png", "dit.png"),
+    Mutation(
+        "a missing image",
+        PAGE,
+        "dot.png",
+        "dit.png",
+        "plain.md:8: the page fetches what is not there: ../assets/dit.png",
+    ),
     Mutation(
         "a missing image that another page shows too",
         PAGE,
@@ -382,7 +509,13 @@ MUTATIONS = [
         "    alt: A line that rises.\n    alt: A line that falls.\n",
         "plain.md:78: `/// figure` has the option `alt` twice",
     ),
-    Mutation("a figure without alt text", PAGE, "    alt: A line that rises.\n", "", "alt"),
+    Mutation(
+        "a figure without alt text",
+        PAGE,
+        "    alt: A line that rises.\n",
+        "",
+        "plain.md:76: the figure `demo/plain.py:line` has no alternative text",
+    ),
     Mutation("a duplicate id", PAGE, "## Nested", "## Nested {#lst-total}", "the id 'lst-total' stands 2 times"),
     Mutation(
         "a script of a third party",
@@ -403,9 +536,15 @@ MUTATIONS = [
         "docs/assets/site.css",
         ":root",
         "@import 'https://fonts.example.com/x.css';\n:root",
-        "third party",
+        "the page fetches from a third party: https://fonts.example.com/x.css",
     ),
-    Mutation("an iframe", PAGE, TEXT, '<iframe src="//video.example.com/x" title="x"></iframe>', "third party"),
+    Mutation(
+        "an iframe",
+        PAGE,
+        TEXT,
+        '<iframe src="//video.example.com/x" title="x"></iframe>',
+        "plain.md:64: the page fetches from a third party: //video.example.com/x",
+    ),
     Mutation(
         "a link to the card of a program that no page shows",
         PAGE,
@@ -446,7 +585,11 @@ MUTATIONS = [
         "a page of nav twice", CONFIG, "  - How: how.md\n", "  - how.md\n  - A: how.md\n", "mkdocs.yml:15: nav names"
     ),
     Mutation(
-        "a section of nav without pages", CONFIG, "  - How: how.md\n", "  - How: how.md\n  - A: []\n", "has no pages"
+        "a section of nav without pages",
+        CONFIG,
+        "  - How: how.md\n",
+        "  - How: how.md\n  - A: []\n",
+        "mkdocs.yml:15: the section 'A' of nav has no pages",
     ),
     Mutation(
         "a page that is excluded",
@@ -476,8 +619,22 @@ MUTATIONS = [
         "plain.md:30: this block failed",
         "tests",
     ),
-    Mutation("sys.exit(0) in a block", PAGE, "print(a * 2)", "import sys; sys.exit(0)", "plain.md:31", "tests"),
-    Mutation("os._exit(0) in a block", PAGE, "print(a * 2)", "import os; os._exit(0)", "plain.md:31", "tests"),
+    Mutation(
+        "sys.exit(0) in a block",
+        PAGE,
+        "print(a * 2)",
+        "import sys; sys.exit(0)",
+        "plain.md:32: it left early with sys.exit(0)",
+        "tests",
+    ),
+    Mutation(
+        "os._exit(0) in a block",
+        PAGE,
+        "print(a * 2)",
+        "import os; os._exit(0)",
+        "plain.md:31: it ended with os._exit(0) before its end",
+        "tests",
+    ),
     Mutation(
         "a TypeError in a block",
         PAGE,
@@ -507,7 +664,14 @@ MUTATIONS = [
         "broken JSON", PAGE, '{"a": [1, 2]}', '{"a": [1, 2}', "plain.md:37: this json block does not hold", "tests"
     ),
     Mutation("broken YAML", PAGE, "    a: 1\n", "    a: [1\n", "plain.md:43: this yaml block does not hold", "tests"),
-    Mutation("a key twice in YAML", PAGE, "    a: 1\n", "    a: 1\n    a: 2\n", "stands twice", "tests"),
+    Mutation(
+        "a key twice in YAML",
+        PAGE,
+        "    a: 1\n",
+        "    a: 1\n    a: 2\n",
+        "plain.md:43: this yaml block does not hold: the key 'a' stands twice",
+        "tests",
+    ),
     Mutation("broken TOML", PAGE, "    a = 1\n", "    a = \n", "plain.md:49: this toml block does not hold", "tests"),
     Mutation(
         "a template that does not parse",
@@ -535,12 +699,54 @@ MUTATIONS = [
 
 # Changes of a program whose record says the same program: the record is given the new hash, so only a run can tell.
 PROGRAM_MUTATIONS = [
-    Mutation("an endless loop", PROGRAM, "claims =", "while True: pass\nclaims =", "5", "tests"),
-    Mutation("sys.exit(0) in a program", PROGRAM, "claims =", "import sys; sys.exit(0)\nclaims =", "plain.py", "tests"),
-    Mutation("os._exit(0) in a program", PROGRAM, "claims =", "import os; os._exit(0)\nclaims =", "plain.py", "tests"),
-    Mutation("a program that prints something else", PROGRAM, '"total:"', '"sum:"', "sum: 6", "tests"),
-    Mutation("a program whose claim is false now", PROGRAM, "total == 6,", "total == 7,", "is_six", "tests"),
-    Mutation("a program that raises", PROGRAM, "claims =", "raise ValueError('no')\nclaims =", "plain.py", "tests"),
+    Mutation(
+        "an endless loop",
+        PROGRAM,
+        "claims =",
+        "while True: pass\nclaims =",
+        "plain.py:23: it still ran after 5 s and was killed",
+        "tests",
+    ),
+    Mutation(
+        "sys.exit(0) in a program",
+        PROGRAM,
+        "claims =",
+        "import sys; sys.exit(0)\nclaims =",
+        "plain.py:23: it left early with sys.exit(0)",
+        "tests",
+    ),
+    Mutation(
+        "os._exit(0) in a program",
+        PROGRAM,
+        "claims =",
+        "import os; os._exit(0)\nclaims =",
+        "plain.py: it ended with os._exit(0) before its end",
+        "tests",
+    ),
+    Mutation(
+        "a program that prints something else",
+        PROGRAM,
+        '"total:"',
+        '"sum:"',
+        "it printed 'sum: 6', the record says 'total: 6'",
+        "tests",
+    ),
+    Mutation(
+        "a program whose claim is false now",
+        PROGRAM,
+        "total == 6,",
+        "total == 7,",
+        "claim 'is_six' is False, the record says True",
+        "tests",
+    ),
+    Mutation(
+        "a program that raises",
+        PROGRAM,
+        "claims =",
+        "raise ValueError('no')\nclaims =",
+        "plain.py:23: ValueError: no",
+        "tests",
+    ),
     Mutation(
         "a section that never runs",
         PROGRAM,
@@ -551,7 +757,7 @@ if total > 100:
     print("never")
     # --8<-- [end:never]
 claims =""",
-        "never",
+        "plain.py:25: section 'never' was never executed",
         "tests",
     ),
     Mutation(
@@ -559,10 +765,17 @@ claims =""",
         PROGRAM,
         "claims =",
         "import subprocess; subprocess.Popen(['sleep', '600'])\nclaims =",
-        "sleep",
+        "plain.py: it left a process behind: sleep 600",
         "tests",
     ),
-    Mutation("a claim that is no bool", PROGRAM, "total == 6,", "'yes',", "is_six", "tests"),
+    Mutation(
+        "a claim that is no bool",
+        PROGRAM,
+        "total == 6,",
+        "'yes',",
+        "plain.py: claims['is_six'] is a str, it should be a plain bool",
+        "tests",
+    ),
 ]
 
 CONTROL = Mutation("control", PAGE, "# Plain\n", "# Plain\n\nA word more.\n", "", "tests")

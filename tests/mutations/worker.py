@@ -1,8 +1,8 @@
 """Apply mutations to copies of the small project and say what the build and the tests of each copy answered.
 
-`python tests/mutations/worker.py FOLDER` reads mutations as JSON lines and answers with JSON lines. It imports the
-libraries once and forks for each mutation, two at a time; the project's own modules are imported in the fork, from the
-copy, so every mutation meets the mechanism as it is.
+`python tests/mutations/worker.py FOLDER CORES SECONDS` reads mutations as JSON lines and answers with JSON lines. It
+imports the libraries once and forks for each mutation, one for each core at a time, and none takes longer than that;
+the project's own modules are imported in the fork, from the copy, so every mutation meets the mechanism as it is.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
-SECONDS = 60
 LIBRARIES = (
     "bs4", "click", "jsonschema", "markdown", "material.plugins.search.plugin", "material.extensions.emoji",
     "mkdocs.__main__", "mkdocs.commands.build", "mkdocs_jupyter.plugin", "nbclient", "nbformat", "psutil",
@@ -30,8 +29,8 @@ LIBRARIES = (
 
 
 def main() -> None:
-    """Read jobs, run them two at a time, answer each when it ends."""
-    folder, parent = Path(sys.argv[1]), os.getppid()
+    """Read jobs, run some at a time, answer each when it ends."""
+    folder, cores, seconds, parent = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), os.getppid()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # what was forked is ended on the way out
     os.environ["NO_MKDOCS_2_WARNING"] = "1"
     for name in LIBRARIES:
@@ -43,14 +42,14 @@ def main() -> None:
     running: dict[int, tuple[dict, Path]] = {}
     try:
         for number, job in enumerate(jobs):
-            if len(running) == (os.cpu_count() or 2):
+            if len(running) == cores:
                 _answer(running)
             if os.getppid() != parent:
                 break  # killed: nobody waits for an answer
             copy = folder / f"m{number}"
             process = os.fork()
             if process == 0:
-                _child(job, folder / "base", copy)
+                _child(job, folder / "base", copy, seconds)
             running[process] = (job, copy)
         while running:
             _answer(running)
@@ -99,11 +98,12 @@ def _answer(running: dict[int, tuple[dict, Path]]) -> None:
     print(json.dumps({"name": job["name"], **answer}), flush=True)
 
 
-def _child(job: dict, base: Path, copy: Path) -> None:
+def _child(job: dict, base: Path, copy: Path, seconds: int) -> None:
     os.setsid()
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    signal.alarm(SECONDS)
+    signal.alarm(seconds)
     answer: dict[str, str] = {}
+    said = copy.with_suffix(".json")
     try:
         if not base.exists():
             copy = base
@@ -116,7 +116,7 @@ def _child(job: dict, base: Path, copy: Path) -> None:
     except BaseException:
         answer["crash"] = traceback.format_exc()
     finally:
-        copy.parent.joinpath(f"{copy.name}.json").write_text(json.dumps(answer), "utf8")
+        said.write_text(json.dumps(answer), "utf8")
         os._exit(0)
 
 
@@ -189,14 +189,22 @@ def _without_tensorflow() -> None:
 
 
 def _caught(work: Callable[[], int]) -> tuple[int, str]:
-    """Run something that prints and return its exit status with all that it printed, logged or raised."""
+    """Run something that prints and return its exit status with all that it printed, logged or raised.
+
+    Only what MkDocs says without a traceback has none here.
+    """
+    from click import ClickException
+    from mkdocs.exceptions import MkDocsException
+
     out = io.StringIO()
     status = 1
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
         try:
             status = work()
-        except BaseException as error:
+        except (ClickException, MkDocsException, SystemExit) as error:
             print(f"{type(error).__name__}: {error}")
+        except BaseException:
+            traceback.print_exc()
     return status, out.getvalue()
 
 

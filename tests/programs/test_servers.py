@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import json
 import os
@@ -17,6 +16,7 @@ import psutil
 import pytest
 
 from hooks import programs
+from tests import child
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -101,12 +101,8 @@ def model_server(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Cal
 
 def servers(folder: pathlib.Path) -> list[psutil.Process]:
     """Return the running servers that were written into a folder; the tests have other children too."""
-    found = []
-    for child in psutil.Process().children(recursive=True):
-        with contextlib.suppress(psutil.Error):
-            if any(str(folder) in word for word in child.cmdline()):
-                found.append(child)
-    return found
+    family = psutil.Process().children(recursive=True)
+    return [one for one in family if any(str(folder) in word for word in child.words(one))]
 
 
 def test_takes_the_real_server_where_there_is_one(model_server: Callable[..., Any], tmp_path: pathlib.Path) -> None:

@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 from tests.site import chromium
 from tests.site.pages import DOCS, QUIZ_PAGE, ROOT
-from tests.site.serve import address, free_port, serving
+from tests.site.serve import address, reserved, serving
 
 SCREENSHOT = DOCS / "assets" / "screenshot.png"
 ICON = DOCS / "assets" / "favicon.png"
@@ -51,8 +51,7 @@ def shrink(file: Path, colours: int) -> None:
 
 def main() -> int:
     """Build the site, take the pictures and check their size."""
-    port = free_port()
-    with TemporaryDirectory() as folder, sync_playwright() as playwright:
+    with reserved() as port, TemporaryDirectory() as folder, sync_playwright() as playwright:
         command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", folder]
         environment = {**os.environ, "SITE_URL": address(port), "NO_MKDOCS_2_WARNING": "1"}
         subprocess.run(command, cwd=ROOT, env=environment, check=True)

@@ -22,13 +22,6 @@ FOLDER = "/guide/"
 _COMPRESSED = ("text/", "application/javascript", "application/json", "application/xml", "image/svg+xml")
 
 
-def free_port() -> int:
-    """Return a port that nothing listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 @contextmanager
 def reserved() -> Iterator[int]:
     """Hold a port inside the `with` block and yield it: nobody else is given it, and `serving` still gets it.
@@ -36,13 +29,13 @@ def reserved() -> Iterator[int]:
     On Linux two sockets may be bound to one address where both allow it and none listens yet (SO_REUSEADDR in
     `man 7 socket`). On other systems they may not, and the port is only one that was free.
     """
-    if sys.platform != "linux":
-        yield free_port()
-        return
     with socket.socket() as holder:
         holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         holder.bind(("127.0.0.1", 0))
-        yield int(holder.getsockname()[1])
+        port = int(holder.getsockname()[1])
+        if sys.platform != "linux":
+            holder.close()
+        yield port
 
 
 def address(port: int) -> str:
@@ -84,12 +77,12 @@ def handler(root: Path) -> type[BaseHTTPRequestHandler]:
 
 
 @contextmanager
-def serving(root: Path, port: int) -> Iterator[str]:
+def serving(root: Path, port: int = 0) -> Iterator[str]:
     """Serve `root` inside the `with` block.
 
     Args:
         root: the built site.
-        port: where to listen, on this machine only.
+        port: where to listen, on this machine only; without one, where nobody does.
 
     Yields:
         The address of the home page.
@@ -99,7 +92,7 @@ def serving(root: Path, port: int) -> Iterator[str]:
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()
     try:
-        yield address(port)
+        yield address(server.server_port)
     finally:
         server.shutdown()
         server.server_close()

@@ -201,6 +201,7 @@ def test_copy_takes_the_whole_block(browser: Browser, site: str) -> None:
     page.goto(QUIZ_PAGE, wait_until="networkidle")
     block = page.locator(".highlight:has(.md-code__button)").first
     block.get_by_title("Copy to clipboard").click()
+    page.locator(".md-dialog", has_text="Copied").wait_for()
     assert page.evaluate("navigator.clipboard.readText()").strip() == block.locator("code").inner_text().strip()
     reader.close()
 

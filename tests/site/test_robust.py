@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from tests.site.pages import QUIZ_PAGE
-from tests.site.serve import free_port, serving
+from tests.site.serve import serving
 from tests.site.until import until
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Reader(NamedTuple):
 
 @pytest.fixture(scope="module")
 def elsewhere(built_site: Path) -> Iterator[str]:
-    with serving(built_site, free_port()) as address:
+    with serving(built_site) as address:
         yield address
 
 

@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
-from bs4 import BeautifulSoup
+from bs4 import BeautifulSoup, Comment
 
 from tests.site.builds import contents
 from tests.site.pages import LEADS_ON, PAGES, PLACEHOLDER, name
@@ -22,8 +22,15 @@ if TYPE_CHECKING:
 
 ARCHIVE = "tensorflow-at-scale.zip"
 GENERATOR = re.compile(rb'<meta name="generator" content="[^"]*">')
-# Pages with a part that is made from all pages, when all are known.
-FROM_ALL = {"", "deployment/errors/", "errors/", "how-this-is-verified/", "self-check/", "sources/"}
+# Pages with parts that are made from all pages, when all are known, and the marks that stand there for them.
+FROM_ALL = {
+    "": ["guide:totals"],
+    "deployment/errors/": ["guide:errors deployment"],
+    "errors/": ["guide:errors"],
+    "how-this-is-verified/": ["guide:verification"],
+    "self-check/": ["guide:self-check", "guide:flashcards"],
+    "sources/": ["guide:sources"],
+}
 # A hook writes the notebooks that lie beside pages; Zensical's theme makes no edit link from a template.
 LEFT_OUT = ".guide-notebook, .headerlink, .page-edit, script, style"
 # A program is downloaded from the site, or its card is on another page: without hooks it is read in the repository.
@@ -74,10 +81,14 @@ def test_zensical_builds_the_same_page(page: str, built_site: Path, zensical: Pa
 
 @pytest.mark.parametrize("page", sorted(FROM_ALL), ids=name)
 def test_zensical_leaves_out_only_what_needs_all_pages(page: str, built_site: Path, zensical: Path) -> None:
-    titles = [title.get_text() for title in article(zensical, page).select("h1, h2")]
-    ours = [title.get_text() for title in article(built_site, page).select("h1, h2")]
-    assert titles
-    assert [title for title in titles if title not in ours] == []
+    ours, theirs = article(built_site, page), article(zensical, page)
+    marks = [comment for comment in theirs.find_all(string=lambda of: isinstance(of, Comment)) if "guide:" in comment]
+    assert [mark.strip() for mark in marks] == FROM_ALL[page]
+    for mark in marks:
+        mark.replace_with("\0")
+    around = text(theirs).split("\0")
+    assert re.fullmatch(".+".join(map(re.escape, around)), text(ours)), "what stands at the marks alone"
+    assert [link for link in links(theirs) if link not in links(ours)] == []
 
 
 def test_zensical_leaves_out_only_what_hooks_and_plugins_make(built_site: Path, zensical: Path) -> None:

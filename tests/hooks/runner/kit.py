@@ -5,10 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-import psutil
-
 from hooks import programs
 from hooks.runner import Result, Runner
+from tests import child
 
 Make = Callable[..., programs.Program]
 PATIENCE = 180  # seconds for a program to end; the machine may be doing something else
@@ -27,7 +26,7 @@ def gone(*pids: int) -> bool:
     """Say whether these processes are gone; a moment may pass until the system has buried them."""
     until = time.monotonic() + 5
     while time.monotonic() < until:
-        if not any(psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE for pid in pids):
+        if not any(map(child.lives, pids)):
             return True
         time.sleep(0.05)
     return False

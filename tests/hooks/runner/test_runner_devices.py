@@ -190,6 +190,7 @@ def test_closing_does_not_wait_for_a_slow_import(
     until = time.monotonic() + 30
     while not (tmp_path / "began").exists() and time.monotonic() < until:
         time.sleep(0.02)
+    assert (tmp_path / "began").exists()
     started = time.monotonic()
     runner.close()
     assert time.monotonic() - started < 10

@@ -388,6 +388,13 @@ def test_make_refuses_an_unknown_lock() -> None:
     )
 
 
+def test_the_libraries_of_a_gpu_are_installed_where_one_is_asked_for_alone() -> None:
+    for target in ("test", "record"):
+        assert "--group cuda" in make("--dry-run", "--always-make", target, "DEVICE=gpu").stdout
+        for device in ("cpu", "tpu"):
+            assert "cuda" not in make("--dry-run", "--always-make", target, f"DEVICE={device}").stdout
+
+
 @pytest.mark.parametrize("lock", locks.names())
 def test_a_lock_differs_from_the_main_one_only_where_it_says_so(lock: str) -> None:
     """What a program does otherwise there is then TensorFlow's doing, or Keras's."""

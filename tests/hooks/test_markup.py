@@ -34,6 +34,12 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Program:
     return house.build(tmp_path / "snippets", monkeypatch)
 
 
+def packages() -> str:
+    """Return what a card says of the versions that a record of today is made with."""
+    versions = records.locked_versions()
+    return f"Keras {versions['keras']}, TensorFlow {versions['tensorflow']}"
+
+
 def soup_of(text: str) -> BeautifulSoup:
     return BeautifulSoup(house.render(text)[0], "html.parser")
 
@@ -47,7 +53,9 @@ def test_output() -> None:
     assert box.pre
     assert box.pre.get_text() == "replicas: 4 < 5 & more\n"
     assert box.p
-    assert box.p.get_text() == "Output · CPU · TensorFlow 2.21.0 · Keras 3.15.1 · 2026-11-21"
+    versions = records.locked_versions()
+    stamp = f"TensorFlow {versions['tensorflow']} · Keras {versions['keras']}"
+    assert box.p.get_text() == f"Output · CPU · {stamp} · 2026-11-21"
     assert box.time
     assert box.time["datetime"] == "2026-11-21"
     assert [(use.program, use.name, use.page) for use in used.outputs] == [
@@ -83,7 +91,7 @@ def test_card(program: Program) -> None:
     ]
     rows = [row.get_text(" ", strip=True) for row in card.select("tbody tr")]
     assert rows == [
-        "CPU 2026-11-21 Keras 3.15.1, TensorFlow 2.21.0 2 cores, 24 GiB",
+        f"CPU 2026-11-21 {packages()} 2 cores, 24 GiB",
         "GPU not yet verified: make record DEVICE=gpu ARGS=strategies/mirrored.py makes the record",
         "TPU not yet verified: make record DEVICE=tpu ARGS=strategies/mirrored.py makes the record",
     ]
@@ -137,7 +145,7 @@ def test_a_card_is_highlighted_once(program: Program, tmp_path: Path) -> None:
 
 def test_card_shows_each_device_and_forgets_stale_records(program: Program) -> None:
     records.write(house.record_of(program, device="gpu", hardware="1 x NVIDIA H200", recorded="2026-11-22"))
-    assert "GPU 2026-11-22 Keras 3.15.1, TensorFlow 2.21.0 1 x NVIDIA H200" in soup_of(CARD).get_text(" ", strip=True)
+    assert f"GPU 2026-11-22 {packages()} 1 x NVIDIA H200" in soup_of(CARD).get_text(" ", strip=True)
     program.file.write_text(house.SOURCE + "\n", encoding="utf-8")
     assert soup_of(CARD).get_text().count("not yet verified") == 3
 

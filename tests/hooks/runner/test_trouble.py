@@ -8,13 +8,20 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
+from hooks import runner as runs
 from hooks.errors import ROOT
 from hooks.runner import Block, Runner
 from tests import child
-from tests.hooks.runner.kit import LONG, Make, error_of, gone
+from tests.hooks.runner.kit import LONG, PATIENCE, Make, error_of, gone, run
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from hooks.runner import Result
 
 
 def test_a_folder_that_cannot_be_written_is_named(program: Make, tmp_path: Path) -> None:
@@ -51,6 +58,53 @@ def test_closing_kills_what_runs(program: Make, tmp_path: Path) -> None:
     assert waiting.cancelled()
     with pytest.raises(RuntimeError, match="closed"):
         runner.submit_page("p", [Block("a", "1")])
+
+
+def begun(runner: Runner, program: Make, tmp_path: Path, seconds: float) -> tuple[Future[Result], int, int]:
+    """Start a program that waits, and return its future, its supervisor and its process."""
+    pids = tmp_path / "pids"
+    body = f"""
+        import os, pathlib, time
+        pathlib.Path({str(pids)!r}).write_text(f"{{os.getppid()}} {{os.getpid()}} .")
+        time.sleep({LONG})
+    """
+    future = runner.submit_program(program(body, seconds=seconds))
+    until = time.monotonic() + PATIENCE
+    while not (pids.exists() and pids.read_text().endswith(".")):
+        assert time.monotonic() < until
+        assert not future.done(), future.result().error
+        time.sleep(0.02)
+    supervisor, itself, _ = pids.read_text().split()
+    return future, int(supervisor), int(itself)
+
+
+@pytest.mark.parametrize("preload", [("json",), ()], ids=["forked", "fresh"])
+def test_a_supervisor_that_is_killed_is_named_and_takes_its_program_along(
+    preload: tuple[str, ...], program: Make, tmp_path: Path
+) -> None:
+    with Runner(preload=preload, limit=1) as runner:
+        future, supervisor, itself = begun(runner, program, tmp_path, 100)
+        os.kill(supervisor, signal.SIGKILL)
+        error = str(future.result(timeout=PATIENCE).error)
+        assert "its supervisor was killed, perhaps by the system: free memory, and run it again" in error
+        assert gone(supervisor, itself)
+        assert run(runner, program("print(1)")).ok
+
+
+def test_a_supervisor_that_falls_silent_is_given_up(
+    program: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runs, "PATIENCE", 0.5)
+    with Runner(preload=("json",), limit=1) as runner:
+        future, supervisor, itself = begun(runner, program, tmp_path, 10)
+        os.kill(supervisor, signal.SIGSTOP)
+        try:
+            error = str(future.result(timeout=PATIENCE).error)
+            assert "nothing was heard of it 0.5 s after its time limit of 10 s: run it again when" in error
+            assert run(runner, program("print(1)")).ok
+        finally:
+            os.kill(supervisor, signal.SIGCONT)
+        assert gone(supervisor, itself), "it goes on, finds nobody who listens, and ends what it watched"
 
 
 SESSION = """

@@ -1,0 +1,114 @@
+"""`.ci/uv.py`: it takes the wheel of the machine that it runs on, and none that is not the locked one."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import platform
+import shutil
+import zipfile
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from hooks.errors import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+VERSION = "9.8.7"
+
+
+@pytest.fixture
+def uv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return the script as a module, for a project in the temporary folder, on a machine of one kind without uv."""
+    spec = importlib.util.spec_from_file_location("uv_of_ci", ROOT / ".ci" / "uv.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setattr("sys.dont_write_bytecode", True)
+    spec.loader.exec_module(module)
+    monkeypatch.setattr(module, "ROOT", tmp_path)
+    monkeypatch.setattr(platform, "system", lambda: "Linux")
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    return module
+
+
+def binary(version: str) -> str:
+    return f"#!/bin/sh\necho uv {version}\n"
+
+
+def lock(folder: Path, **changes: str) -> Path:
+    """Write a lock file that names a wheel for two machines, and the wheels; return where the binary goes."""
+    tables = []
+    for tag in ("manylinux_2_17_aarch64", "manylinux_2_17_x86_64"):
+        wheel = folder / f"uv-{VERSION}-py3-none-{tag}.manylinux2014.whl"
+        with zipfile.ZipFile(wheel, "w") as made:
+            made.writestr(f"uv-{VERSION}.data/scripts/uv", f"{binary(VERSION)}# {tag}\n")
+        known = {"url": wheel.as_uri(), "hash": "sha256:" + hashlib.sha256(wheel.read_bytes()).hexdigest(), **changes}
+        tables.append("{ " + ", ".join(f'{key} = "{value}"' for key, value in known.items()) + " }")
+    (folder / "uv.lock").write_text(
+        f'[[package]]\nname = "uv"\nversion = "{VERSION}"\nwheels = [\n  {", ".join(tables)}\n]\n'
+    )
+    return folder / ".cache" / "uv" / f"uv-{VERSION}"
+
+
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+def test_the_wheel_of_this_machine_is_fetched_once(
+    machine: str, uv: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(platform, "machine", lambda: machine)
+    target = lock(tmp_path)
+    for _ in range(2):
+        uv.main()
+    said = capsys.readouterr()
+    assert (said.out, said.err) == (f"{target}\n" * 2, f"uv.py: downloading uv {VERSION}\n")
+    assert target.read_text() == f"{binary(VERSION)}# manylinux_2_17_{machine}\n"
+    assert os.access(target, os.X_OK)
+    assert list(target.parent.iterdir()) == [target]
+
+
+@pytest.mark.parametrize("version", ["9.8.6", VERSION, "10.0.0"])
+def test_a_uv_of_the_machine_is_taken_where_it_is_new_enough(
+    version: str, uv: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    taken = version != "9.8.6"
+    own = tmp_path / "uv"
+    own.write_text(binary(version))
+    own.chmod(0o755)
+    monkeypatch.setattr(shutil, "which", lambda _: str(own))
+    target = lock(tmp_path)
+    uv.main()
+    assert capsys.readouterr().out == f"{own if taken else target}\n"
+    assert target.exists() is not taken
+
+
+def test_a_wheel_of_another_hash_is_refused(uv: Any, tmp_path: Path) -> None:
+    target = lock(tmp_path, hash=f"sha256:{'0' * 64}")
+    with pytest.raises(SystemExit, match=r"does not have the hash that uv\.lock names\. Install uv by hand"):
+        uv.main()
+    assert not target.parent.exists()
+
+
+def test_a_wheel_that_cannot_be_had_is_named(uv: Any, tmp_path: Path) -> None:
+    address = (tmp_path / "manylinux_2_17_x86_64.whl").as_uri()
+    lock(tmp_path, url=address)
+    with pytest.raises(SystemExit, match=rf"could not download {address}: .*No such file.* Install uv by hand"):
+        uv.main()
+
+
+def test_a_machine_without_a_wheel_is_named(uv: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lock(tmp_path)
+    monkeypatch.setattr(platform, "machine", lambda: "riscv64")
+    with pytest.raises(SystemExit, match=r"no locked uv wheel for Linux riscv64\. Install uv by hand"):
+        uv.main()
+
+
+def test_the_lock_has_one_wheel_for_each_machine(uv: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uv, "ROOT", ROOT)
+    wheels = [wheel["url"] for wheel in uv.locked()["wheels"]]
+    assert {tag: sum(tag in url for url in wheels) for tag in uv.WHEELS.values()} == dict.fromkeys(
+        uv.WHEELS.values(), 1
+    )

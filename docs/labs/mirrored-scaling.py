@@ -22,8 +22,8 @@
 # %% [markdown]
 # ## Devices
 #
-# On a machine with GPUs the lab uses them. Without one it splits the CPU into four logical devices. They share the same
-# cores, so four replicas have no more to compute with than one.
+# On a machine with several GPUs the lab uses them. A single GPU it splits into two logical devices, and without one it splits
+# the CPU into four. The parts share the same hardware, so several replicas have no more to compute with than one.
 
 # %%
 import time
@@ -34,9 +34,13 @@ from IPython.display import display
 
 tf.get_logger().setLevel("ERROR")  # a strategy announces its devices each time it is made
 kind = "GPU" if tf.config.list_physical_devices("GPU") else "CPU"
-if kind == "CPU":
-    cpu = tf.config.list_physical_devices("CPU")[0]
-    tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 4)
+machine = tf.config.list_physical_devices(kind)
+if len(machine) == 1:
+    # A part of a GPU needs a limit in MB; a part of a CPU takes none.
+    parts = [tf.config.LogicalDeviceConfiguration(memory_limit=2048)] * 2
+    if kind == "CPU":
+        parts = [tf.config.LogicalDeviceConfiguration()] * 4
+    tf.config.set_logical_device_configuration(machine[0], parts)
 names = [device.name for device in tf.config.list_logical_devices(kind)]
 print(f"{len(names)} logical devices, kind {kind}")
 
@@ -125,10 +129,10 @@ for index, batch in enumerate(batches):
 #
 # * **A small batch pays for the step itself.** Starting the replicas and summing the gradients costs the same for 64 rows
 #   as for 4096. Rows per second show it: a larger batch spreads that cost over more rows.
-# * **These are not four devices.** Without a GPU, four logical devices share the cores of one machine, and whatever else
-#   runs there. A second replica adds no hardware, so a ratio below 1x in the list above is no speed-up that you could buy:
-#   it comes from how the same work is cut into pieces, and it changes from run to run. For a speed-up that means
-#   something, run the lab on a machine with several GPUs. There, take out `cross_device_ops` and measure one count of
+# * **These are not four devices.** Without several GPUs, logical devices share the cores or the GPU of one machine, with
+#   whatever else runs there. A second replica adds no hardware, so a ratio below 1x in the list above is no speed-up that
+#   you could buy: it comes from how the same work is cut into pieces, and it changes from run to run. For a speed-up that
+#   means something, run the lab on a machine with several GPUs. There, take out `cross_device_ops` and measure one count of
 #   replicas for each process: adding up on one device is slower than the default.
 # * **Compare at the same global batch.** A step with four replicas and four times the rows does more work. Its time says
 #   nothing about scaling until you divide by the rows.

@@ -193,7 +193,6 @@ def _caught(work: Callable[[], int]) -> tuple[int, str]:
 
     Only what MkDocs says without a traceback has none here.
     """
-    from click import ClickException
     from mkdocs.exceptions import MkDocsException
 
     out = io.StringIO()
@@ -201,7 +200,7 @@ def _caught(work: Callable[[], int]) -> tuple[int, str]:
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
         try:
             status = work()
-        except (ClickException, MkDocsException, SystemExit) as error:
+        except (MkDocsException, SystemExit) as error:
             print(f"{type(error).__name__}: {error}")
         except BaseException:
             traceback.print_exc()

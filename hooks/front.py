@@ -31,7 +31,7 @@ def _number(value: Any) -> bool:
 
 
 def _terms(value: Any) -> bool:
-    forms = {form.lower() for term in glossary.terms() for form in term.forms()}
+    forms = {form for term in glossary.terms() for form in term.forms()}
     return isinstance(value, list) and all(isinstance(word, str) and word.lower() in forms for word in value)
 
 

@@ -41,14 +41,11 @@ class Term:
     linked: bool = True
 
     def forms(self) -> list[str]:
-        """Return the words that mean it: the term and its plural."""
-        if re.search(r"[^aeiou]y$", self.name):
-            return [self.name, f"{self.name[:-1]}ies"]
-        return (
-            [self.name]
-            if self.name.endswith("s")
-            else [self.name, self.name + ("es" if self.name.endswith(("ch", "x")) else "s")]
-        )
+        """Return the words that mean it, in lower case: the term and its plural."""
+        name = self.name.lower()
+        if re.search(r"[^aeiou]y$", name):
+            return [name, f"{name[:-1]}ies"]
+        return [name] if name.endswith("s") else [name, name + ("es" if name.endswith(("ch", "x")) else "s")]
 
 
 def parse(source: str) -> list[Term]:
@@ -77,7 +74,7 @@ def parse(source: str) -> list[Term]:
         attributes = (entry["attributes"] or "").split()
         ident = next((one[1:] for one in attributes if one.startswith("#")), slugify(name, "-"))
         term = Term(name, ident, LINK.sub(r"\g<text>", text), line, ".unlinked" not in attributes)
-        for form in {f"#{term.id}", *map(str.lower, term.forms())}:
+        for form in {f"#{term.id}", *term.forms()}:
             if lines.setdefault(form, line) != line:
                 cause = f"the term {name!r} stands twice: it is also in line {lines[form]}"
                 raise GuideError(PAGE, line, cause, "remove one, or give it another name")

@@ -76,7 +76,7 @@ class _Marker:
 
     def __init__(self, known: list[Term], plain: set[str], address: str, raw: list[Any]) -> None:
         self.by_id = {term.id: term for term in known}
-        self.by_form = {form.lower(): term for term in known for form in term.forms()}
+        self.by_form = {form: term for term in known for form in term.forms()}
         self.plain, self.address, self.raw = plain, address, raw
         self.inside = 0  # how many tags of raw HTML are open in which nothing is marked
         self.used: dict[str, Term] = {}

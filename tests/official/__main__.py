@@ -15,12 +15,17 @@ import tomllib
 from datetime import date
 from importlib.metadata import distributions
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hooks import atomic
 from hooks.errors import ROOT
 from hooks.records import locked_versions
+from tests.official import edits
+from tests.official.edits import Edit
 from tests.official.notebook import Outcome, load, run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 LIST = Path(__file__).with_name("notebooks.toml")
 DOCS = ROOT / "docs"
@@ -41,16 +46,34 @@ def verdict(outcome: Outcome, needs: str) -> tuple[str, str]:
         return "not judged", f"It needs {needs}."
     why = {
         "download": "It downloads its data.",
-        "package": f"It needs the package `{outcome.error}`.",
+        "package": f"It needs the package {outcome.code()}.",
         "slow": "One cell takes longer than the limit.",
     }
     if outcome.judged in why:
         return "not judged", why[outcome.judged]
-    error = outcome.error.replace("`", "'")
-    return outcome.judged, f"`{error}`" if error else ""
+    return outcome.judged, outcome.code()
 
 
-def fact(entry: dict[str, str], outcome: Outcome, changed: str) -> dict[str, Any]:
+def cure(entry: dict[str, Any], outcome: Outcome, again: Callable[[list[Edit]], Outcome]) -> str:
+    """Return what to change in a notebook that failed, with what that gave, or why no edit helps.
+
+    Args:
+        entry: of the list.
+        outcome: of the notebook as it is published.
+        again: runs it with the edits that it is given.
+
+    Raises:
+        ValueError: the notebook fails and the list holds neither, or it does not fail and the list holds one.
+    """
+    known = [Edit(old, new) for old, new in entry.get("edits", [])]
+    fails = outcome.judged == "fails" and "needs" not in entry
+    if fails != bool(known or "beyond" in entry):
+        wrong = "fails: give it `edits`, or `beyond`" if fails else "does not fail: take its `edits` or `beyond` out"
+        raise ValueError(f"{entry['path']} {wrong} ({LIST.name})")
+    return edits.said(known, again(known)) if known else entry.get("beyond", "")
+
+
+def fact(entry: dict[str, Any], outcome: Outcome, changed: str, edit: str) -> dict[str, Any]:
     """Return what one notebook gave."""
     judged, error = verdict(outcome, entry.get("needs", ""))
     return {
@@ -60,6 +83,7 @@ def fact(entry: dict[str, str], outcome: Outcome, changed: str) -> dict[str, Any
         "cell": outcome.cell,
         "cells": outcome.cells,
         "error": error,
+        "edit": edit,
         "page": entry["page"],
     }
 
@@ -75,6 +99,7 @@ def cells(found: dict[str, Any]) -> list[Any]:
         found["changed"],
         judged,
         found["error"],
+        found["edit"],
         {"text": title[1] if title else page, "href": page},
     ]
 
@@ -96,8 +121,14 @@ def main() -> None:
             continue
         path = f"{listed['folder']}/{entry['path']}"
         changed = git(asked.checkout, "log", "-1", "--format=%as", "--", path)
-        outcome = run(load(asked.checkout / path), seconds=asked.seconds, extra=asked.extra)
-        rows[entry["path"]] = fact(entry, outcome, changed)
+
+        def again(known: list[Edit], file: Path = asked.checkout / path) -> Outcome:
+            book = load(file)
+            edits.apply(book, known)
+            return run(book, seconds=asked.seconds, extra=asked.extra)
+
+        outcome = again([])
+        rows[entry["path"]] = fact(entry, outcome, changed, cure(entry, outcome, again))
         print(f"{entry['path']}: {outcome}", flush=True)
         ordered = [rows[entry["path"]] for entry in entries if entry["path"] in rows]
         atomic.write(RESULT, result(ordered, asked.checkout, asked.extra))
@@ -114,7 +145,7 @@ def result(facts: list[dict[str, Any]], checkout: Path, extra: list[str]) -> str
         "made": date.today().isoformat(),
         "versions": {name: locked[name] for name in ("tensorflow", "keras", "tf-keras", "numpy", "matplotlib")},
         "more": dict(sorted(more.items())),
-        "columns": ["official notebook", "last change", "result", "first error", "page here"],
+        "columns": ["official notebook", "last change", "result", "first error", "what to change", "page here"],
         "rows": [cells(found) for found in facts],
         "notebooks": facts,
     }

@@ -54,6 +54,11 @@ class Outcome:
     cell: int
     cells: int
 
+    def code(self) -> str:
+        """Return the error in backticks; empty where there is none."""
+        error = self.error.replace("`", "'")
+        return f"`{error}`" if error else ""
+
 
 def prepared(source: str) -> str:
     """Return a cell's code without the lines that install packages."""

@@ -15,8 +15,9 @@ import psutil
 import pytest
 
 from hooks.errors import ROOT
-from tests.official import notebook
-from tests.official.__main__ import LIST, RESULT, cells, verdict
+from tests.official import edits, notebook
+from tests.official.__main__ import LIST, RESULT, cells, cure, verdict
+from tests.official.edits import Edit
 from tests.official.notebook import Outcome, prepared, run, short
 from tests.official.stubs import sitecustomize
 
@@ -40,6 +41,57 @@ def test_the_first_error_is_kept_and_nothing_after_it_runs(tmp_path: Path) -> No
     found = run(book("a = 1", "a.b", f"open({str(left)!r}, 'w')"), seconds=SECONDS)
     assert found == Outcome("fails", "AttributeError: 'int' object has no attribute 'b'", 2, 3)
     assert not left.exists()
+
+
+def test_edits_make_a_notebook_run() -> None:
+    made = book("a = 1", "b = a.old", "c = a.old")
+    edits.apply(made, [Edit("old", "older"), Edit("a.older", "a.real"), Edit("", "import os")])
+    assert [cell.source for cell in made.cells if cell.cell_type == "code"] == [
+        "import os",
+        "a = 1",
+        "b = a.real",
+        "c = a.real",
+    ]
+    assert run(made, seconds=SECONDS) == Outcome("runs", "", 0, 4)
+
+
+def test_an_edit_that_finds_nothing_is_named() -> None:
+    with pytest.raises(ValueError, match=r"^no code cell holds 'Title': .* correct the edit in notebooks\.toml$"):
+        edits.apply(book("a = 1"), [Edit("Title", "x")])
+
+
+@pytest.mark.parametrize(
+    ("then", "says"),
+    [
+        (Outcome("runs", "", 0, 4), "Then every cell runs."),
+        (Outcome("fails", "ValueError: `x`", 3, 4), "Then cell 3 of 4 fails: `ValueError: 'x'`."),
+        (Outcome("download", "", 3, 4), "Then it runs up to a download in cell 3 of 4."),
+        (Outcome("package", "z", 3, 4), "Then it runs up to cell 3 of 4, which needs the package `z`."),
+        (Outcome("slow", "", 3, 4), "Then it runs up to cell 3 of 4, which takes longer than the limit."),
+    ],
+)
+def test_what_an_edit_gave_is_told_with_it(then: Outcome, says: str) -> None:
+    assert edits.said([Edit("a", "b"), Edit("", "c")], then) == f"`a` → `b`. As a first cell: `c`. {says}"
+
+
+def test_a_notebook_that_fails_has_edits_or_a_reason_and_no_other_has() -> None:
+    fails, runs = Outcome("fails", "ValueError: x", 3, 4), Outcome("runs", "", 0, 4)
+    tried: list[list[Edit]] = []
+
+    def again(known: list[Edit]) -> Outcome:
+        tried.append(known)
+        return runs
+
+    assert cure({"path": "x"}, runs, again) == ""
+    assert cure({"path": "x", "needs": "a TPU"}, fails, again) == ""
+    assert cure({"path": "x", "beyond": "None."}, fails, again) == "None."
+    assert tried == []
+    assert cure({"path": "x", "edits": [["a", "b"]]}, fails, again) == "`a` → `b`. Then every cell runs."
+    assert tried == [[Edit("a", "b")]]
+    with pytest.raises(ValueError, match=r"^x fails: give it `edits`, or `beyond` \(notebooks\.toml\)$"):
+        cure({"path": "x"}, fails, again)
+    with pytest.raises(ValueError, match=r"^x does not fail: take its `edits` or `beyond` out"):
+        cure({"path": "x", "edits": [["a", "b"]]}, runs, again)
 
 
 def test_a_download_and_a_package_are_not_judged() -> None:
@@ -81,9 +133,11 @@ def test_errors_lose_what_varies() -> None:
 
 def test_noise_has_the_shape_of_the_data() -> None:
     code = """
-import keras, tensorflow_datasets as tfds
+import keras, tensorflow_datasets as tfds, tf_keras
 (x, y), (a, b) = keras.datasets.mnist.load_data()
 assert x.shape[1:] == (28, 28) and len(x) == len(y) and len(a) == len(b) and set(y) == set(range(10))
+(again, _), _ = tf_keras.datasets.mnist.load_data()
+assert (again == x).all()
 (x, y), _ = keras.datasets.cifar10.load_data()
 assert x.shape[1:] == (32, 32, 3) and y.shape[1:] == (1,)
 both, info = tfds.load("mnist", split=["train[:10%]", "test[5:25]"], as_supervised=True, with_info=True, batch_size=8)
@@ -130,12 +184,14 @@ def test_a_row_links_the_notebook_and_the_page() -> None:
         "cell": 3,
         "cells": 9,
         "error": "`E`",
+        "edit": "`a` → `b`.",
     }
     assert cells({**found, "page": "strategies/index.md"}) == [
         {"text": "guide/x", "href": "https://www.tensorflow.org/guide/x"},
         "2026-01-14",
         "fails in cell 3 of 9",
         "`E`",
+        "`a` → `b`.",
         {"text": "Which strategy", "href": "strategies/"},
     ]
     assert cells({**found, "page": "strategies/mirrored.md"})[-1]["href"] == "strategies/mirrored/"
@@ -146,3 +202,5 @@ def test_every_listed_notebook_has_a_page_here_and_a_result() -> None:
     assert [entry["page"] for entry in listed if not (ROOT / "docs" / entry["page"]).is_file()] == []
     results = json.loads(RESULT.read_text("utf-8"))["notebooks"]
     assert [found["notebook"] for found in results] == [entry["path"] for entry in listed]
+    edited = [entry["path"] for entry in listed if "edits" in entry or "beyond" in entry]
+    assert [found["notebook"] for found in results if found["edit"]] == edited

@@ -19,7 +19,8 @@ NO_NETWORK = "no download in this run"
 # A fifth of MNIST's: as many rows are left over by batches of 64 or 128, and a run takes a fifth of the time.
 TRAIN, TEST = 12_000, 2_000
 SHAPES = {"mnist": (28, 28), "fashion_mnist": (28, 28), "cifar10": (32, 32, 3)}
-KERAS = "keras.src.datasets."
+# The modules that bring a data set, of Keras 3 and of tf_keras.
+DATA = {f"{keras}.src.datasets.{name}": name for keras in ("keras", "tf_keras") for name in SHAPES}
 
 
 def refuse(*_: Any, **__: Any) -> NoReturn:
@@ -107,8 +108,8 @@ def change(module: types.ModuleType) -> None:
         module.urlopen = module.urlretrieve = refuse  # type: ignore[attr-defined]
     elif name == "keras.src.utils.file_utils":
         module.urlretrieve = refuse  # type: ignore[attr-defined]
-    elif name.startswith(KERAS) and name.removeprefix(KERAS) in SHAPES:
-        data = name.removeprefix(KERAS)
+    elif name in DATA:
+        data = DATA[name]
         module.load_data = lambda *_, **__: (arrays(data, TRAIN), arrays(data, TEST))  # type: ignore[attr-defined]
 
 
@@ -116,7 +117,7 @@ class Finder(importlib.abc.MetaPathFinder):
     """Finds the stand-ins, and changes other modules once they are loaded."""
 
     WHOLE: ClassVar = {"tensorflow_datasets": datasets, "portpicker": ports}
-    CHANGED = frozenset({"urllib.request", "keras.src.utils.file_utils", *(KERAS + name for name in SHAPES)})
+    CHANGED = frozenset({"urllib.request", "keras.src.utils.file_utils", *DATA})
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         """Answer for the modules named above and leave the rest to others."""

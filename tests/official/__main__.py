@@ -1,8 +1,8 @@
 """Run the official notebooks and write what they gave: `python -m tests.official CHECKOUT [--only TEXT]`.
 
-CHECKOUT is a clone of https://github.com/tensorflow/docs. The result is docs/coming-from-the-official-tutorials.json,
-from which the page of that name draws its table. Each notebook is written as soon as it has run, so a run that was
-stopped goes on with `--only`.
+CHECKOUT is a clone of https://github.com/tensorflow/docs. The results are docs/coming-from-the-official-tutorials.json,
+and beside it what to change in those that fail: the page of that name draws a table from each. They are written as soon
+as a notebook has run, so a run that was stopped goes on with `--only`.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 LIST = Path(__file__).with_name("notebooks.toml")
 DOCS = ROOT / "docs"
 RESULT = DOCS / "coming-from-the-official-tutorials.json"
+CHANGES = RESULT.with_stem(f"{RESULT.stem}-changes")
 SECONDS = 240.0
 PUBLISHED = "https://www.tensorflow.org/"
 
@@ -54,8 +55,8 @@ def verdict(outcome: Outcome, needs: str) -> tuple[str, str]:
     return outcome.judged, outcome.code()
 
 
-def cure(entry: dict[str, Any], outcome: Outcome, again: Callable[[list[Edit]], Outcome]) -> str:
-    """Return what to change in a notebook that failed, with what that gave, or why no edit helps.
+def cure(entry: dict[str, Any], outcome: Outcome, again: Callable[[list[Edit]], Outcome]) -> tuple[str, str]:
+    """Return what to change in a notebook that failed and how far it ran then, or why no edit helps.
 
     Args:
         entry: of the list.
@@ -70,10 +71,10 @@ def cure(entry: dict[str, Any], outcome: Outcome, again: Callable[[list[Edit]], 
     if fails != bool(known or "beyond" in entry):
         wrong = "fails: give it `edits`, or `beyond`" if fails else "does not fail: take its `edits` or `beyond` out"
         raise ValueError(f"{entry['path']} {wrong} ({LIST.name})")
-    return edits.said(known, again(known)) if known else entry.get("beyond", "")
+    return (edits.shown(known), edits.reached(again(known))) if known else (entry.get("beyond", ""), "")
 
 
-def fact(entry: dict[str, Any], outcome: Outcome, changed: str, edit: str) -> dict[str, Any]:
+def fact(entry: dict[str, Any], outcome: Outcome, changed: str, cured: tuple[str, str]) -> dict[str, Any]:
     """Return what one notebook gave."""
     judged, error = verdict(outcome, entry.get("needs", ""))
     return {
@@ -83,23 +84,28 @@ def fact(entry: dict[str, Any], outcome: Outcome, changed: str, edit: str) -> di
         "cell": outcome.cell,
         "cells": outcome.cells,
         "error": error,
-        "edit": edit,
+        "change": cured[0],
+        "then": cured[1],
         "page": entry["page"],
     }
 
 
+def link(found: dict[str, Any]) -> dict[str, str]:
+    """Return the link to a notebook's published page, for a table."""
+    name = found["notebook"].removesuffix(".ipynb")
+    return {"text": name, "href": PUBLISHED + name}
+
+
 def cells(found: dict[str, Any]) -> list[Any]:
     """Return one notebook as a row of the page's table."""
-    name = found["notebook"].removesuffix(".ipynb")
     title = re.search(r"(?m)^# (.+)$", (DOCS / found["page"]).read_text("utf-8"))
     page = re.sub(r"(^|(?<=/))index\.md$|\.md$", lambda end: "" if "index" in end[0] else "/", found["page"])
     judged = f"fails in cell {found['cell']} of {found['cells']}" if found["judged"] == "fails" else found["judged"]
     return [
-        {"text": name, "href": PUBLISHED + name},
+        link(found),
         found["changed"],
         judged,
         found["error"],
-        found["edit"],
         {"text": title[1] if title else page, "href": page},
     ]
 
@@ -131,25 +137,32 @@ def main() -> None:
         rows[entry["path"]] = fact(entry, outcome, changed, cure(entry, outcome, again))
         print(f"{entry['path']}: {outcome}", flush=True)
         ordered = [rows[entry["path"]] for entry in entries if entry["path"] in rows]
-        atomic.write(RESULT, result(ordered, asked.checkout, asked.extra))
+        write(ordered, asked.checkout, asked.extra)
 
 
-def result(facts: list[dict[str, Any]], checkout: Path, extra: list[str]) -> str:
-    """Return the file's text: what was run, with what, the facts, and the table made of them."""
+def write(facts: list[dict[str, Any]], checkout: Path, extra: list[str]) -> None:
+    """Write both files: what was run, with what, and the tables made of the facts; the first keeps the facts too."""
     locked = locked_versions()
     more = {found.metadata["Name"]: found.version for found in distributions(path=extra)} if extra else {}
-    content = {
+    head = {
         "made_by": "python -m tests.official CHECKOUT",
         "source": "tensorflow/docs",
         "commit": git(checkout, "rev-parse", "HEAD"),
         "made": date.today().isoformat(),
         "versions": {name: locked[name] for name in ("tensorflow", "keras", "tf-keras", "numpy", "matplotlib")},
         "more": dict(sorted(more.items())),
-        "columns": ["official notebook", "last change", "result", "first error", "what to change", "page here"],
+    }
+    results = {
+        "columns": ["official notebook", "last change", "result", "first error", "page here"],
         "rows": [cells(found) for found in facts],
         "notebooks": facts,
     }
-    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+    changes = {
+        "columns": ["official notebook", "what to change", "how far it runs then"],
+        "rows": [[link(found), found["change"], found["then"]] for found in facts if found["change"]],
+    }
+    for file, content in ((RESULT, results), (CHANGES, changes)):
+        atomic.write(file, json.dumps({**head, **content}, indent=1, ensure_ascii=False) + "\n")
 
 
 if __name__ == "__main__":

@@ -46,20 +46,18 @@ def apply(notebook: Any, edits: Sequence[Edit]) -> None:
             cell.source = cell.source.replace(old, new)
 
 
-def said(edits: Sequence[Edit], then: Outcome) -> str:
-    """Return the edits and what the notebook did with them, as the text of a table's cell.
+def shown(edits: Sequence[Edit]) -> str:
+    """Return edits as the text of a table's cell."""
+    return "; ".join(f"`{old}` → `{new}`" if old else f"a first cell: `{new}`" for old, new in edits)
 
-    Args:
-        edits: at least one.
-        then: the outcome of the run with all of them.
-    """
-    shown = [f"`{old}` → `{new}`" if old else f"As a first cell: `{new}`" for old, new in edits]
+
+def reached(then: Outcome) -> str:
+    """Return how far a notebook ran with its edits, as the text of a table's cell."""
     where = f"cell {then.cell} of {then.cells}"
-    end = {
-        "runs": "Then every cell runs.",
-        "fails": f"Then {where} fails: {then.code()}.",
-        "download": f"Then it runs up to a download in {where}.",
-        "package": f"Then it runs up to {where}, which needs the package {then.code()}.",
-        "slow": f"Then it runs up to {where}, which takes longer than the limit.",
-    }
-    return ". ".join([*shown, end[then.judged]])
+    return {
+        "runs": "every cell runs",
+        "fails": f"{where} fails: {then.code()}",
+        "download": f"up to a download in {where}",
+        "package": f"up to {where}, which needs the package {then.code()}",
+        "slow": f"up to {where}, which takes longer than the limit",
+    }[then.judged]

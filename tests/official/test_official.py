@@ -16,7 +16,7 @@ import pytest
 
 from hooks.errors import ROOT
 from tests.official import edits, notebook
-from tests.official.__main__ import LIST, RESULT, cells, cure, verdict
+from tests.official.__main__ import CHANGES, LIST, RESULT, cells, cure, verdict
 from tests.official.edits import Edit
 from tests.official.notebook import Outcome, prepared, run, short
 from tests.official.stubs import sitecustomize
@@ -63,15 +63,19 @@ def test_an_edit_that_finds_nothing_is_named() -> None:
 @pytest.mark.parametrize(
     ("then", "says"),
     [
-        (Outcome("runs", "", 0, 4), "Then every cell runs."),
-        (Outcome("fails", "ValueError: `x`", 3, 4), "Then cell 3 of 4 fails: `ValueError: 'x'`."),
-        (Outcome("download", "", 3, 4), "Then it runs up to a download in cell 3 of 4."),
-        (Outcome("package", "z", 3, 4), "Then it runs up to cell 3 of 4, which needs the package `z`."),
-        (Outcome("slow", "", 3, 4), "Then it runs up to cell 3 of 4, which takes longer than the limit."),
+        (Outcome("runs", "", 0, 4), "every cell runs"),
+        (Outcome("fails", "ValueError: `x`", 3, 4), "cell 3 of 4 fails: `ValueError: 'x'`"),
+        (Outcome("download", "", 3, 4), "up to a download in cell 3 of 4"),
+        (Outcome("package", "z", 3, 4), "up to cell 3 of 4, which needs the package `z`"),
+        (Outcome("slow", "", 3, 4), "up to cell 3 of 4, which takes longer than the limit"),
     ],
 )
-def test_what_an_edit_gave_is_told_with_it(then: Outcome, says: str) -> None:
-    assert edits.said([Edit("a", "b"), Edit("", "c")], then) == f"`a` → `b`. As a first cell: `c`. {says}"
+def test_how_far_a_notebook_runs_with_its_edits(then: Outcome, says: str) -> None:
+    assert edits.reached(then) == says
+
+
+def test_edits_are_shown_in_one_cell() -> None:
+    assert edits.shown([Edit("a", "b"), Edit("", "c")]) == "`a` → `b`; a first cell: `c`"
 
 
 def test_a_notebook_that_fails_has_edits_or_a_reason_and_no_other_has() -> None:
@@ -82,11 +86,11 @@ def test_a_notebook_that_fails_has_edits_or_a_reason_and_no_other_has() -> None:
         tried.append(known)
         return runs
 
-    assert cure({"path": "x"}, runs, again) == ""
-    assert cure({"path": "x", "needs": "a TPU"}, fails, again) == ""
-    assert cure({"path": "x", "beyond": "None."}, fails, again) == "None."
+    assert cure({"path": "x"}, runs, again) == ("", "")
+    assert cure({"path": "x", "needs": "a TPU"}, fails, again) == ("", "")
+    assert cure({"path": "x", "beyond": "None."}, fails, again) == ("None.", "")
     assert tried == []
-    assert cure({"path": "x", "edits": [["a", "b"]]}, fails, again) == "`a` → `b`. Then every cell runs."
+    assert cure({"path": "x", "edits": [["a", "b"]]}, fails, again) == ("`a` → `b`", "every cell runs")
     assert tried == [[Edit("a", "b")]]
     with pytest.raises(ValueError, match=r"^x fails: give it `edits`, or `beyond` \(notebooks\.toml\)$"):
         cure({"path": "x"}, fails, again)
@@ -184,14 +188,12 @@ def test_a_row_links_the_notebook_and_the_page() -> None:
         "cell": 3,
         "cells": 9,
         "error": "`E`",
-        "edit": "`a` → `b`.",
     }
     assert cells({**found, "page": "strategies/index.md"}) == [
         {"text": "guide/x", "href": "https://www.tensorflow.org/guide/x"},
         "2026-01-14",
         "fails in cell 3 of 9",
         "`E`",
-        "`a` → `b`.",
         {"text": "Which strategy", "href": "strategies/"},
     ]
     assert cells({**found, "page": "strategies/mirrored.md"})[-1]["href"] == "strategies/mirrored/"
@@ -203,4 +205,6 @@ def test_every_listed_notebook_has_a_page_here_and_a_result() -> None:
     results = json.loads(RESULT.read_text("utf-8"))["notebooks"]
     assert [found["notebook"] for found in results] == [entry["path"] for entry in listed]
     edited = [entry["path"] for entry in listed if "edits" in entry or "beyond" in entry]
-    assert [found["notebook"] for found in results if found["edit"]] == edited
+    assert [found["notebook"] for found in results if found["change"]] == edited
+    changes = json.loads(CHANGES.read_text("utf-8"))["rows"]
+    assert [f"{row[0]['text']}.ipynb" for row in changes] == edited

@@ -101,7 +101,7 @@ made = []  # what the generator of this process has made
 
 
 def rows(order, first=0, step=1):
-    """Yield every `step`-th row, in an order that `order` draws anew in each epoch."""
+    """Yield every `step`-th row, in an order drawn anew in each epoch."""
     for row in order.permutation(np.arange(first, ROWS, step)):
         made.append(int(row))
         yield row
@@ -143,7 +143,7 @@ def epochs(strategy, data):
 
 
 def work(say, paths):
-    """Run in every worker: two epochs of each case; return its rows, and how many it made for them."""
+    """Run in every worker: two epochs of each case; return rows, and how many it made."""
     strategy, found = tf.distribute.MultiWorkerMirroredStrategy(), {}
     whole, share = (
         strategy.experimental_distribute_dataset,

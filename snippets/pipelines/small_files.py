@@ -34,7 +34,7 @@ for path, content in zip(singles, encoded, strict=True):
 
 
 def pack(order, name):
-    """Write the encoded bytes in this order, as many images in each file; return paths and classes of each."""
+    """Write the encoded bytes in this order; return paths, and classes in each."""
     paths, classes = [], []
     for shard, places in enumerate(np.split(order, SHARDS)):
         paths.append(str(Path(folder.name, f"{name}-{shard}-of-{SHARDS}.tfrecord")))
@@ -65,7 +65,7 @@ asked = []
 
 
 def ask(path):
-    """Stand for a store behind a network, where each open takes a round trip; count them."""
+    """Stand for a store behind a network: each open takes a round trip. Count."""
     asked.append(path)
     return path
 
@@ -104,8 +104,8 @@ def epoch(data):
 
 many, asked_for_many = epoch(small())
 few, asked_for_few = epoch(packed())
-print("one file for each image:", asked_for_many, "round trips")
-print(f"{SHARDS} TFRecord files:", asked_for_few, "round trips")
+print("one file for each image:", asked_for_many, "opens")
+print(f"{SHARDS} TFRecord files:", asked_for_few, "opens")
 print("the same images:", sorted(many) == sorted(few))
 # --8<-- [end:read]
 
@@ -114,7 +114,7 @@ MB, GB = 10**6, 10**9
 
 
 def plan(total, hosts):
-    """Ten files for each host that reads, fewer where they would be smaller than 10 MB."""
+    """Ten files for each host, fewer where they would be smaller than 10 MB."""
     return min(10 * hosts, total // (10 * MB))
 
 
@@ -136,8 +136,8 @@ def remark(hosts):
 
 folder.cleanup()
 claims = {
-    "a_round_trip_for_each_small_file": asked_for_many == IMAGES,
-    "a_round_trip_for_each_shard": asked_for_few == SHARDS,
+    "an_open_for_each_small_file": asked_for_many == IMAGES,
+    "an_open_for_each_shard": asked_for_few == SHARDS,
     "same_images": sorted(many) == sorted(few) and len(set(many)) > IMAGES // 2,
     "as_stored_files_hold_few_classes": max(classes_as_stored) <= 3,
     "mixed_files_hold_most_classes": min(classes_mixed) >= 6,

@@ -20,7 +20,7 @@ options.threading.private_threadpool_size = 16
 
 
 def draws(late, deterministic=None):
-    """Let each row draw a number, four rows at a time; the rows in `late` are read late."""
+    """Let each row draw a number, four at a time; those in `late` are read late."""
 
     def read(n):
         time.sleep(0.2 if n in late else 0)
@@ -70,7 +70,7 @@ class Counted:
 
 
 def python_step(n):
-    """Return what came in, by way of Python: TensorFlow cannot know that it keeps no state."""
+    """Return what came in. TensorFlow cannot know that this keeps no state."""
     return tf.numpy_function(lambda n: n, [n], tf.int64)
 
 
@@ -92,7 +92,7 @@ BESIDE = {
 
 
 def at_once(step, beside):
-    """Run a step in a parallel map, and another map after it; return how many calls of the step ran at once."""
+    """Map in parallel, then with another map; return how many calls ran at once."""
     data = tf.data.Dataset.range(ROWS).map(step, num_parallel_calls=CALLS)
     for _ in data.map(beside).with_options(options):
         pass
@@ -113,7 +113,7 @@ INSIDE = {
 
 
 def inside(draw):
-    """Draw in the map of the step itself; return how many calls of the step ran at once."""
+    """Draw in the map of the step itself; return how many calls ran at once."""
     step = Counted()
     data = tf.data.Dataset.range(ROWS)
     data = data.map(lambda n: draw(step, n), num_parallel_calls=CALLS)
@@ -126,7 +126,7 @@ free_inside = {name: inside(draw) for name, draw in INSIDE.items()}
 
 
 def read_ahead(beside, wait):
-    """Ask for one element, wait up to some seconds; return whether a `prefetch` has begun more than that one."""
+    """Ask for one element, wait; return whether `prefetch` has begun another."""
     step = Counted()
     data = tf.data.Dataset.range(ROWS).map(step).prefetch(8).map(beside)
     settled = tf.data.Options()
@@ -140,7 +140,7 @@ def read_ahead(beside, wait):
 
 
 def seconds(beside):
-    """Time the pipeline: the best of three, since what else runs only slows it down."""
+    """Time the pipeline. The best of three: what else runs only slows it down."""
     times = []
     for _ in range(3):
         start = time.perf_counter()

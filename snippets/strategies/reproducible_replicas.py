@@ -22,7 +22,7 @@ y = np.sin(x.sum(1, keepdims=True)).astype("float32")
 
 
 def train(count):
-    """Train a linear model on the first devices, in global batches that do not depend on their number."""
+    """Train on the first devices, in global batches that do not depend on them."""
     strategy = tf.distribute.MirroredStrategy([d.name for d in devices[:count]])
     with strategy.scope():
         weights = tf.Variable(tf.zeros((16, 1)))

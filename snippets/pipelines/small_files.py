@@ -1,0 +1,159 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["tensorflow==2.21.*", "scikit-learn>=1.6"]
+#
+# [tool.guide]
+# devices = 0
+# seconds = 60
+# ///
+"""The same images as a file each and packed into a few: how often storage is asked, and how many files to write."""
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import tensorflow as tf
+from sklearn.datasets import load_digits
+
+# --8<-- [start:write]
+IMAGES, SHARDS, SIDE = 128, 8, 96
+digits = load_digits()
+by_class = np.argsort(digits.target[:IMAGES], kind="stable")  # as folders of classes
+large = tf.image.resize(
+    digits.images[by_class, ..., None] * 15, (SIDE, SIDE), "bicubic"
+)
+encoded = [
+    tf.io.encode_jpeg(tf.cast(tf.clip_by_value(image, 0, 255), tf.uint8)).numpy()
+    for image in large
+]
+labels = digits.target[by_class]
+folder = tempfile.TemporaryDirectory()
+singles = [str(Path(folder.name, f"{n:03}-{labels[n]}.jpg")) for n in range(IMAGES)]
+for path, content in zip(singles, encoded, strict=True):
+    Path(path).write_bytes(content)
+
+
+def pack(order, name):
+    """Write the encoded bytes in this order; return paths, and classes in each."""
+    paths, classes = [], []
+    for shard, places in enumerate(np.split(order, SHARDS)):
+        paths.append(str(Path(folder.name, f"{name}-{shard}-of-{SHARDS}.tfrecord")))
+        classes.append(len({int(labels[n]) for n in places}))
+        with tf.io.TFRecordWriter(paths[-1]) as writer:
+            for n in places:
+                feature = {
+                    "image": tf.train.Feature(
+                        bytes_list=tf.train.BytesList(value=[encoded[n]])
+                    )
+                }
+                features = tf.train.Features(feature=feature)
+                writer.write(tf.train.Example(features=features).SerializeToString())
+    return paths, classes
+
+
+as_stored = np.arange(IMAGES)
+mixed = np.random.default_rng(0).permutation(IMAGES)
+_, classes_as_stored = pack(as_stored, "stored")
+shards, classes_mixed = pack(mixed, "mixed")
+print("classes in each file, as stored:", classes_as_stored)
+print("classes in each file, shuffled once:", classes_mixed)
+# --8<-- [end:write]
+
+# --8<-- [start:read]
+AT_ONCE = 4
+asked = []
+
+
+def ask(path):
+    """Stand for a store behind a network: each open takes a round trip. Count."""
+    asked.append(path)
+    return path
+
+
+def opened(path):
+    return tf.ensure_shape(tf.numpy_function(ask, [path], tf.string), [])
+
+
+def image_of(record):
+    kinds = {"image": tf.io.FixedLenFeature([], tf.string)}
+    return tf.io.parse_single_example(record, kinds)["image"]
+
+
+def small():
+    """Read a file for each image, several at a time."""
+    files = tf.data.Dataset.from_tensor_slices(singles)
+    return files.map(
+        lambda path: tf.io.read_file(opened(path)), num_parallel_calls=AT_ONCE
+    )
+
+
+def packed():
+    """Read the images out of a few files, as many at a time."""
+    return tf.data.Dataset.from_tensor_slices(shards).interleave(
+        lambda path: tf.data.TFRecordDataset(opened(path)).map(image_of),
+        cycle_length=AT_ONCE,
+        num_parallel_calls=AT_ONCE,
+    )
+
+
+def epoch(data):
+    """Read an epoch; return its images, and how often it asked the store."""
+    asked.clear()
+    return [image.numpy() for image in data], len(asked)
+
+
+many, asked_for_many = epoch(small())
+few, asked_for_few = epoch(packed())
+print("one file for each image:", asked_for_many, "opens")
+print(f"{SHARDS} TFRecord files:", asked_for_few, "opens")
+print("the same images:", sorted(many) == sorted(few))
+# --8<-- [end:read]
+
+# --8<-- [start:plan]
+MB, GB = 10**6, 10**9
+
+
+def plan(total, hosts):
+    """Ten files for each host, fewer where they would be smaller than 10 MB."""
+    return min(10 * hosts, total // (10 * MB))
+
+
+TOTAL = 200_000 * 100_000  # 200,000 JPEG files of 100 KB
+plans = {hosts: plan(TOTAL, hosts) for hosts in (1, 4, 16, 64, 256)}
+# --8<-- [end:plan]
+
+sizes = {hosts: TOTAL // files // MB for hosts, files in plans.items()}
+
+
+def remark(hosts):
+    """Say which part of the rule decides."""
+    if sizes[hosts] >= 100:
+        return "ten for each host"
+    if plans[hosts] == 10 * hosts:
+        return "ten for each host, smaller than ideal"
+    return "fewer than ten for each host, or they get too small"
+
+
+folder.cleanup()
+claims = {
+    "an_open_for_each_small_file": asked_for_many == IMAGES,
+    "an_open_for_each_shard": asked_for_few == SHARDS,
+    "same_images": sorted(many) == sorted(few) and len(set(many)) > IMAGES // 2,
+    "as_stored_files_hold_few_classes": max(classes_as_stored) <= 3,
+    "mixed_files_hold_most_classes": min(classes_mixed) >= 6,
+    "encoded_is_smaller": sum(map(len, encoded)) < IMAGES * SIDE * SIDE / 2,
+    "four_hosts_take_forty_files": plans[4] == 40 and sizes[4] == 500,
+    "more_hosts_always_take_more_files": plans[256] == 2560,
+    "total_is_twenty_gigabytes": TOTAL == 20 * GB,
+}
+measures = {
+    "decoded": round(IMAGES * SIDE * SIDE / sum(map(len, encoded))),
+    "images": IMAGES,
+    "shards": SHARDS,
+}
+tables = {
+    "plan": {
+        "columns": ["hosts that read", "files", "MB in each", "why"],
+        "rows": [[hosts, plans[hosts], sizes[hosts], remark(hosts)] for hosts in plans],
+    }
+}

@@ -16,15 +16,15 @@ from tensorflow import keras
 GB = 1e9
 
 
-def choose(
+def fits(
     *,
     state: float,
     largest_layer: float,
     activations: float,
     device: float,
     devices: int,
-) -> str:
-    """Return the simplest way of splitting that fits.
+) -> dict[str, bool]:
+    """Return which ways of splitting fit, the simplest first.
 
     Args:
         state: bytes of weights, gradients and optimizer slots of the whole model.
@@ -33,35 +33,43 @@ def choose(
         device: bytes of memory of a device.
         devices: how many there are.
     """
-    if devices == 1:
-        return "one device" if state + activations <= device else "does not fit"
-    if state + activations <= device:
-        return "data parallel"
-    if largest_layer + activations > device:
-        return "tensor parallel" if state / devices <= device else "does not fit"
-    return "pipeline" if (state + activations) / devices <= device else "does not fit"
+    each = state / devices
+    return {
+        "data parallel": state + activations <= device,
+        # A share of the state; the layer that is at work comes together for a moment.
+        "sharded state (ZeRO)": each + largest_layer + activations <= device,
+        "pipeline": largest_layer + activations <= device
+        and (state + activations) / devices <= device,
+        "tensor parallel": each <= device,
+    }
 
 
-cases = {
-    "25 million parameters": (25e6, 2e6),  # in all, and in the largest layer
-    "1.5 billion parameters": (1.5e9, 0.1e9),
-    "8 billion parameters": (8e9, 0.5e9),
-    "7 billion, of which 6 in one layer": (7e9, 6e9),
-    "175 billion parameters": (175e9, 1.8e9),
+def choose(**needs: float) -> str:
+    """Return the simplest way of splitting that fits."""
+    if needs["devices"] == 1:
+        return "one device" if fits(**needs)["data parallel"] else "does not fit"
+    return next((way for way, fit in fits(**needs).items() if fit), "does not fit")
+
+
+cases = {  # parameters in all and in the largest layer, GB of a device
+    "1.5 billion parameters": (1.5e9, 0.1e9, 80),
+    "3 billion parameters": (3e9, 0.2e9, 40),
+    "8 billion parameters": (8e9, 0.5e9, 80),
+    "30 billion parameters": (30e9, 1e9, 80),
+    "7 billion, of which 6 in one layer": (7e9, 6e9, 80),
+    "175 billion parameters": (175e9, 1.8e9, 80),
 }
-decided = {}
-for name, (
-    parameters,
-    largest,
-) in cases.items():  # Adam in float32 keeps 16 bytes for each
+asked, ways, decided = {}, {}, {}
+for name, (parameters, largest, size) in cases.items():
     needs = {
-        "state": 16 * parameters,
+        "state": 16 * parameters,  # Adam in float32 keeps 16 bytes for each
         "largest_layer": 16 * largest,
         "activations": 8 * GB,
+        "device": size * GB,
+        "devices": 8,
     }
-    decided[name] = choose(**needs, device=80 * GB, devices=8)
-for name, answer in decided.items():
-    print(f"{name:35} on 8 devices of 80 GB: {answer}")
+    asked[name], ways[name], decided[name] = needs, fits(**needs), choose(**needs)
+    print(f"{name:35} on 8 devices of {size} GB: {decided[name]}")
 # --8<-- [end:decide]
 
 # --8<-- [start:traffic]
@@ -130,7 +138,18 @@ parameters = model.count_params() * 4
 claims = {
     "fits_so_data_parallel": decided["1.5 billion parameters"] == "data parallel",
     "too_large_so_data_parallel": decided["8 billion parameters"] == "data parallel",
-    "too_large_so_pipeline": decided["8 billion parameters"] == "pipeline",
+    "too_large_so_pipeline": ways["8 billion parameters"]["pipeline"],
+    "too_large_so_sharded": decided["8 billion parameters"] == "sharded state (ZeRO)",
+    "three_billion_fit_on_each_device": ways["3 billion parameters"]["data parallel"],
+    "three_billion_so_sharded": decided["3 billion parameters"]
+    == "sharded state (ZeRO)",
+    "three_billion_need_tensor": decided["3 billion parameters"] == "tensor parallel",
+    "sharded_too_large_so_pipeline": decided["30 billion parameters"] == "pipeline"
+    and not ways["30 billion parameters"]["sharded state (ZeRO)"],
+    "one_device_where_it_fits": choose(
+        state=1, largest_layer=1, activations=1, device=2, devices=1
+    )
+    == "one device",
     "layer_too_large_so_tensor": decided["7 billion, of which 6 in one layer"]
     == "tensor parallel",
     "eight_devices_hold_175_billion": decided["175 billion parameters"]
@@ -154,7 +173,15 @@ claims = {
         row["tensor parallel"] <= min(row.values()) for row in sent.values()
     ),
 }
+three = asked["3 billion parameters"]
 measures = {
+    "state_gb": three["state"] / GB,
+    "sharded_gb": (
+        three["state"] / three["devices"]
+        + three["largest_layer"]
+        + three["activations"]
+    )
+    / GB,
     "devices": N,
     "parameter_bytes": parameters,
     "data_parallel_bytes": sent[8]["data parallel"],

@@ -121,6 +121,11 @@ def serve(say, home):
 
 
 # --8<-- [start:variables]
+def rows(partition_shape=(WORDS, WIDTH), partition_offset=(0, 0)):
+    """Return the first values of one part of the table."""
+    return first_table[partition_offset[0] :][: partition_shape[0]]
+
+
 def connect():
     """Return the strategy, the coordinator and the variables, the table in two shards."""
     os.environ["GRPC_FAIL_FAST"] = "use_caller"
@@ -132,7 +137,7 @@ def connect():
     )
     coordinator = tf.distribute.coordinator.ClusterCoordinator(strategy)
     with strategy.scope():
-        table = tf.Variable(first_table)  # 32 kB: cut in two
+        table = tf.Variable(rows, shape=(WORDS, WIDTH), dtype=tf.float32)  # cut in two
         head = tf.Variable(first_head)  # 32 B: stays whole
         done = tf.Variable(0)
     return strategy, coordinator, table, head, done

@@ -32,6 +32,8 @@ def devices(count):
     if hasattr(os, "sched_setaffinity"):  # Linux has it, macOS has not
         cores = sorted(os.sched_getaffinity(0))
         os.sched_setaffinity(0, cores[:count])
+        if len(cores) < count:
+            warnings.warn("parts share a core: this is no speed-up", stacklevel=1)
     tf.config.threading.set_intra_op_parallelism_threads(1)
     tf.config.threading.set_inter_op_parallelism_threads(count)
     part = tf.config.LogicalDeviceConfiguration()
@@ -127,8 +129,6 @@ def efficiency(count, rate, rate_of_one):
 
 
 available, one = run(1)
-if available > (os.cpu_count() or 1):
-    warnings.warn("one core for two parts: the ratios are no speed-up", stacklevel=1)
 found = {1: one} | {n: run(n)[1] for n in (2, 4, 8, 16) if n <= available}
 _, again = run(1)  # the baseline once more: the faster one counts
 rate = {

@@ -39,7 +39,8 @@ def efficiency(n, rows, speed, rows_of_one, overlap=False):
 
 print(f"gradients of ResNet-50: {GRADIENTS / 1e6:.1f} MB")
 for link, speed in LINKS.items():
-    print(f"8 devices, {link:15}: {1000 * communicate(8, speed):4.1f} milliseconds")
+    sent = 1000 * communicate(8, speed)
+    print(f"8 devices sum them over {link:15} in {sent:4.1f} milliseconds")
 # --8<-- [end:model]
 
 # --8<-- [start:weak]

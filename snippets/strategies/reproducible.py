@@ -137,7 +137,7 @@ def fresh(names):
         capture_output=True,
         check=True,
         text=True,
-        timeout=100,
+        timeout=200,
     )
     return json.loads(done.stdout)
 

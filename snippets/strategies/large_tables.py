@@ -188,8 +188,8 @@ def compare_ways(strategy):
 
 
 # --8<-- [start:probe]
-def probe(say):
-    """Compare the ways; note the first values of slots; then leave out a name."""
+def probe(say, folder):
+    """Compare the ways; note how slots begin and are saved; then leave out a name."""
     strategy, values = connect(2), []
     say(compare_ways(strategy))
 
@@ -203,6 +203,10 @@ def probe(say):
         with tf.variable_creator_scope(note):
             tf_keras.optimizers.Adagrad().build(named.variables)
         say([value for value in values if value[0]])
+        keras3 = keras.optimizers.Adagrad()
+        keras3.build(named.variables)
+        path = tf.train.Checkpoint(optimizer=keras3).save(f"{folder}/keras3")
+        say([shape for _, shape in tf.train.list_variables(path) if shape])
         unnamed = tf.Variable(rows, shape=(WORDS, WIDTH), dtype=tf.float32)
         try:
             tf_keras.optimizers.Adagrad().build(unnamed.variables)
@@ -288,10 +292,13 @@ def start(cluster, servers):
         cluster.start("ps", index, serve)
 
 
-with Cluster(chief=1, worker=1, ps=2) as cluster:
+with (
+    tempfile.TemporaryDirectory() as folder,  # all tasks reach it
+    Cluster(chief=1, worker=1, ps=2) as cluster,
+):
     start(cluster, 2)
-    chief = cluster.start("chief", 0, probe)
-    (_, ways), (_, slots) = cluster.hear(chief, 55), cluster.hear(chief)
+    chief = cluster.start("chief", 0, probe, folder)
+    ways, slots, keras3_saved = (cluster.hear(chief, 55)[1] for _ in range(3))
     unnamed = cluster.result(chief)
 for name, (made, equal) in ways.items():
     print(name)
@@ -360,6 +367,25 @@ print("rows in the last batch:", in_batch)
 # --8<-- [end:compare]
 
 
+# --8<-- [start:repeated]
+def moved(library, rows):
+    """Return how far one step of Adagrad moves row 1, whose gradient comes in these rows."""
+    table = tf.Variable(tf.zeros((4, 1)))
+    gradient = tf.IndexedSlices(tf.constant(rows), tf.constant([1] * len(rows)), (4, 1))
+    library.optimizers.Adagrad(1.0).apply_gradients([(gradient, table)])
+    return -float(table[1, 0])
+
+
+by_hand = 4 / (0.1 + 4**2) ** 0.5
+steps = {}
+for library in (tf_keras, keras):
+    steps[library.__name__] = moved(library, [[4.0]]), moved(library, [[3.0], [1.0]])
+    once, twice = steps[library.__name__]
+    print(f"{library.__name__:8} in one row: {once:.3f}  in two: {twice:.3f}")
+print(f"by hand  {by_hand:.3f}")
+# --8<-- [end:repeated]
+
+
 # --8<-- [start:memory]
 def per_server(words, width, slots, servers):
     """Return the bytes of the fullest server: its rows of the table and of each slot."""
@@ -406,6 +432,15 @@ claims = {
     "slots_are_made_on_the_coordinator_part_by_part": [shape for shape, _ in slots]
     == [(WORDS // 2, WIDTH)] * 2
     and {device.split("/")[1] for _, device in slots} == {"job:chief"},
+    "keras3_slots_are_saved_by_parts": keras3_saved.count(parts["rows"]) >= 2
+    and parts["whole"] not in keras3_saved,
+    "tf_keras_adds_repeated_rows": max(
+        abs(step - by_hand) for step in steps["tf_keras"]
+    )
+    < 1e-4,
+    "keras3_squares_repeated_rows_apart": abs(steps["keras"][0] - by_hand) < 1e-4
+    and abs(steps["keras"][1] - 4 / (0.1 + 3**2 + 1**2) ** 0.5) < 1e-4,
+    "keras3_adds_repeated_rows": abs(steps["keras"][1] - by_hand) < 1e-4,
     "a_seed_fills_all_parts_alike": ways[seeded][1],
     "a_seed_fills_parts_differently": not ways[seeded][1],
     "without_a_seed_parts_differ": not ways[plain][1] and not ways[lazy][1],

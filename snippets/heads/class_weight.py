@@ -98,7 +98,7 @@ each = keras.losses.binary_crossentropy  # a function: one loss for each row
 
 
 def loop(place, average):
-    """Train for one epoch in a loop; `average` makes one loss of those of a replica's rows."""
+    """Train one epoch in a loop; `average` makes one loss of a replica's rows."""
     model = build(0.5, place)
 
     def on_replica(x, y, weight):

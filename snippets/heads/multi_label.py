@@ -144,6 +144,9 @@ weighted = model.fit(
     class_weight=dict(enumerate(weight.tolist())),
     verbose=0,
 ).history["loss"][0]
+by_label = tf.nn.weighted_cross_entropy_with_logits(
+    y_train, np.log(p / (1 - p)), weight.astype("float32")
+)
 first_true = np.mean(weight[y_train.argmax(axis=1)] * each_label.mean(axis=1))
 claims = {
     "sigmoid_beats_frequent_value": bool(min(r[0] for r in right) > usual[0] + 0.2),
@@ -177,6 +180,9 @@ claims = {
     ),
     "class_weight_weighs_each_label": bool(
         np.isclose(weighted, np.mean(weight * each_label), rtol=1e-3)
+    ),
+    "pos_weight_weighs_the_true_labels": bool(
+        np.allclose(by_label, np.where(y_train == 1, weight, 1) * each_label, atol=1e-4)
     ),
     "class_weight_changes_nothing": bool(
         np.isclose(weighted, each_label.mean(), rtol=1e-3)

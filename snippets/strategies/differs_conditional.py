@@ -29,13 +29,13 @@ y = np.sin(x.sum(axis=1, keepdims=True))
 data = tf.data.Dataset.from_tensor_slices((x, y)).batch(batch)
 
 
-def build(place, **options):
+def build(place, kind=keras.Sequential, **options):
     keras.utils.set_random_seed(1)
     with place.scope():
-        model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(1)])
+        model = kind([keras.Input((8,)), keras.layers.Dense(1)])
         optimizer = keras.optimizers.SGD(rate, **options)
         optimizer.build(model.trainable_variables)
-        model.compile(optimizer, loss="mse")
+        model.compile(optimizer, loss="mse", metrics=["mae"])
     return model, optimizer
 
 
@@ -71,14 +71,16 @@ for case, options in cases.items():
 
 
 # --8<-- [start:accumulate]
-def in_parts():
-    """Take the gradients of several parts of a large batch; apply their sum once."""
+large = every * batch
+
+
+def in_parts(count):
+    """Take the gradients of so many parts of a large batch; apply their sum once."""
     model, optimizer = build(strategy)
-    large = every * batch
 
     def on_replica(features, targets):
         total = [tf.zeros_like(v) for v in model.trainable_variables]
-        parts = zip(tf.split(features, every), tf.split(targets, every), strict=True)
+        parts = zip(tf.split(features, count), tf.split(targets, count), strict=True)
         for part, wanted in parts:
             # One part after the other: else several may keep their activations at a time.
             with tf.control_dependencies(total), tf.GradientTape() as tape:
@@ -93,12 +95,73 @@ def in_parts():
     rows = data.repeat(epochs).unbatch().batch(large, drop_remainder=True)
     for part in strategy.experimental_distribute_dataset(rows):
         step(part)
-    return model.get_weights()
+    graph = step.get_concrete_function(part).graph
+    sums = [node for node in graph.get_operations() if "CollectiveReduce" in node.type]
+    summed = sum(node.inputs[0].shape.num_elements() for node in sums) // replicas
+    return model.get_weights(), summed
 
 
-accumulated = apart(found["accumulation", "one device"], in_parts())
+weights, summed = in_parts(every)
+summed_at_once = in_parts(1)[1]
+accumulated = apart(found["accumulation", "one device"], weights)
 print(f"accumulated in the loop: {accumulated:.4f} from one device")
+print(f"a large batch in {every} parts: {summed} numbers summed")
+print(f"a large batch at once:    {summed_at_once} numbers summed")
 # --8<-- [end:accumulate]
+
+
+# --8<-- [start:train_step]
+class InParts(keras.Sequential):
+    """A model that `fit` gives large batches: it takes them in parts and applies once."""
+
+    def train_step(self, data):
+        features, targets = data
+        variables = self.trainable_variables
+        total, outputs = [tf.zeros_like(v) for v in variables], []
+        (tracker,) = [metric for metric in self.metrics if metric.name == "loss"]
+        parts = zip(tf.split(features, every), tf.split(targets, every), strict=True)
+        for part, wanted in parts:
+            with tf.control_dependencies(total), tf.GradientTape() as tape:
+                output = self(part, training=True)
+                # Divided by the number of replicas already.
+                loss = self.compute_loss(part, wanted, output)
+                share = loss / every
+            gradients = tape.gradient(share, variables)
+            total = [a + b for a, b in zip(total, gradients, strict=True)]
+            outputs.append(output)
+            context = tf.distribute.get_replica_context()
+            tracker.update_state(loss * context.num_replicas_in_sync)
+        self.optimizer.apply(total, variables)
+        return self.compute_metrics(features, targets, tf.concat(outputs, 0))
+
+
+def fit_large(place, kind):
+    """Train on large batches; return weights, what `fit` reports, and steps seen."""
+    model, _ = build(place, kind)
+    seen = []
+    each = keras.callbacks.LambdaCallback(
+        on_train_batch_end=lambda step, logs: seen.append(step)
+    )
+    rows, targets = np.tile(x, (epochs, 1)), np.tile(y, (epochs, 1))
+    history = model.fit(
+        rows,
+        targets,
+        large,
+        shuffle=False,
+        validation_data=(x, y),
+        callbacks=[each],
+        verbose=0,
+    ).history
+    return model.get_weights(), history, len(seen)
+
+
+in_fit, reported, seen = fit_large(strategy, InParts)
+_, expected, _ = fit_large(one, keras.Sequential)
+by_train_step = apart(found["accumulation", "one device"], in_fit)
+print(f"accumulated in train_step: {by_train_step:.4f} from one device, {seen} steps")
+for name, values in reported.items():
+    print(f"{name:9}{values[0]:.4f}, one device {expected[name][0]:.4f}")
+# --8<-- [end:train_step]
 
 
 # --8<-- [start:overwrite]
@@ -136,6 +199,7 @@ def merge_call(case, name):
 
 
 both = ("MirroredStrategy", "to one device")
+several, parameters = replicas > 1, sum(weight.size for weight in weights)
 claims = {
     "accumulation_raises": all(merge_call("accumulation", name) for name in both),
     "overwriting_raises": all(merge_call("overwriting", name) for name in both),
@@ -149,9 +213,17 @@ claims = {
     == 1,
     "use_ema_trains": not any(merge_call("use_ema alone", name) for name in both),
     "accumulating_in_the_loop_cures": accumulated < 1e-5,
+    "parts_are_summed_once": summed == summed_at_once == several * parameters,
+    "accumulating_in_train_step_cures": by_train_step < 1e-5,
+    "train_step_keeps_reports": set(reported) == set(expected)
+    and all(
+        np.allclose(reported[name], expected[name], rtol=1e-4) for name in expected
+    ),
+    "callbacks_see_large_batches": seen == epochs * len(data) // every,
     "use_ema_is_one_device": averaged < 1e-5,
     "the_callback_cures": overwritten < 1e-5 and matters > 1e-3,
 }
 measures = {"replicas": replicas, "every": every}
-measures |= {"accumulated": round(accumulated, 4), "overwritten": round(overwritten, 4)}
+measures |= {"accumulated": round(accumulated, 4)}
+measures |= {"summed": summed, "overwritten": round(overwritten, 4)}
 errors = {"merge_call": merge_call("accumulation", "MirroredStrategy")}

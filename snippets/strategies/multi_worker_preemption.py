@@ -108,8 +108,8 @@ def train(say, index, folder, shared):
         weights = tf.Variable(tf.zeros((4, 1)))
     done = tf.Variable(0, dtype=tf.int64)
     backup = tf.train.Checkpoint(weights=weights, done=done)
-    # Regular backups. The chief's lie where the handler looks.
-    mine = folder if index == 0 else f"{folder}/scratch-{index}"
+    # Regular backups. Those of the chief, here worker 0, lie where the handler looks.
+    mine = folder if index == 0 else f"{folder}/scratch-worker-{index}"
     manager = tf.train.CheckpointManager(backup, mine, max_to_keep=2)
     # The handler restores the newest checkpoint in the folder, if there is one.
     handler = tf.distribute.experimental.PreemptionCheckpointHandler(

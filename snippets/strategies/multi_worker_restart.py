@@ -115,8 +115,8 @@ def train(say, index, folder, dies_after=None):
         optimizer.build(model.trainable_variables)
         done = tf.Variable(0, dtype=tf.int64)
     backup = tf.train.Checkpoint(model=model, optimizer=optimizer, done=done)
-    # All save, each to its own place.
-    mine = f"{folder}/kept" if index == 0 else f"{folder}/scratch-{index}"
+    # All save, each to its own place. Without a chief job worker 0 is the chief.
+    mine = f"{folder}/kept" if index == 0 else f"{folder}/scratch-worker-{index}"
     manager = tf.train.CheckpointManager(backup, mine, max_to_keep=2)
     backup.restore(tf.train.latest_checkpoint(f"{folder}/kept"))  # all read the chief's
     dataset = tf.data.Dataset.from_tensor_slices((x, y)).batch(BATCH).repeat()

@@ -4,8 +4,8 @@
 #
 # [tool.guide]
 # devices = 0
-# processes = 3
-# seconds = 60
+# processes = 4
+# seconds = 90
 # ///
 """Save from two workers: all of them, the chief alone, and both to one path."""
 
@@ -95,9 +95,16 @@ class Cluster(contextlib.ExitStack):
 
 
 # --8<-- [start:place]
-def place(folder, index):
-    """Where a worker writes. Worker 0 is the chief: its files are kept."""
-    return f"{folder}/kept" if index == 0 else f"{folder}/scratch-{index}"
+def place(folder, job, index, jobs):
+    """Where a task writes. The chief's files are kept; without a chief, worker 0's."""
+    chief = job == "chief" or ("chief" not in jobs and index == 0)
+    return f"{folder}/kept" if chief else f"{folder}/scratch-{job}-{index}"
+
+
+def my_place(folder):
+    here = tf.distribute.cluster_resolver.TFConfigClusterResolver()
+    jobs = here.cluster_spec().as_dict()
+    return place(folder, here.task_type, here.task_id, jobs)
 
 
 # --8<-- [end:place]
@@ -119,7 +126,7 @@ def checkpoint(say, index, folder, savers, metric):
     strategy.run(lambda: rows.assign_add(8.0))
     if index in savers:
         values = {"weight": weight, "rows": rows} if metric else {"weight": weight}
-        tf.train.Checkpoint(**values).write(place(folder, index) + "/checkpoint")
+        tf.train.Checkpoint(**values).write(my_place(folder) + "/checkpoint")
     ones = [
         strategy.reduce("SUM", strategy.run(lambda: tf.constant(1.0)), axis=None)
         for _ in range(3)
@@ -145,7 +152,7 @@ for case, options in cases.items():
             cluster.hear(tasks[0], WAIT)[1] or f"nothing for {WAIT} s",
         ]
         if options["metric"]:
-            reader = tf.train.load_checkpoint(place(folder, 0) + "/checkpoint")
+            reader = tf.train.load_checkpoint(f"{folder}/kept/checkpoint")
             counted[case] = float(reader.get_tensor("rows/.ATTRIBUTES/VARIABLE_VALUE"))
     print(f"{case}: worker 1 gets {sums[case][0]}, chief gets {sums[case][1]}")
     print(f"{case}: rows in the chief's checkpoint:", counted.get(case, "none"))
@@ -181,7 +188,9 @@ for case, times in {"one path for both": 300, "a path for each": 30}.items():
     with tempfile.TemporaryDirectory() as folder, Cluster(worker=2) as cluster:
         paths = [f"{folder}/checkpoint"] * 2
         if case == "a path for each":
-            paths = [place(folder, index) + "/checkpoint" for index in range(2)]
+            paths = [
+                place(folder, "worker", i, ["worker"]) + "/checkpoint" for i in range(2)
+            ]
         tasks = [
             cluster.start("worker", index, save_often, paths[index], times)
             for index in range(2)
@@ -189,6 +198,27 @@ for case, times in {"one path for both": 300, "a path for each": 30}.items():
         wrong[case] = [error for task in tasks for error in cluster.result(task)]
     print(f"{case}: a save or a read failed:", bool(wrong[case]))
 # --8<-- [end:path]
+
+
+# --8<-- [start:chief]
+def save_at(say, folder):
+    """Save in every task. Return its index, and the last part of its place."""
+    strategy = tf.distribute.MultiWorkerMirroredStrategy()
+    with strategy.scope():
+        saved = tf.train.Checkpoint(weight=tf.Variable(1.0))
+    path = my_place(folder)
+    saved.write(f"{path}/checkpoint")
+    return strategy.cluster_resolver.task_id, os.path.basename(path)
+
+
+with tempfile.TemporaryDirectory() as folder, Cluster(chief=1, worker=2) as cluster:
+    names = [("chief", 0), ("worker", 0), ("worker", 1)]
+    tasks = [cluster.start(job, index, save_at, folder) for job, index in names]
+    saved_at = [cluster.result(task) for task in tasks]
+    written = os.listdir(folder)
+for (job, _), (index, path) in zip(names, saved_at, strict=True):
+    print(f"{job}, index {index}: saves to {path}")
+# --8<-- [end:chief]
 
 claims = {
     "all_save_sums_are_right": sums["all save"] == [[2.0] * 3] * 2,
@@ -207,6 +237,13 @@ claims = {
     "chief_alone_with_a_metric_raises": "Error"
     in str(sums["chief saves weights and metric"]),
     "one_path_breaks_files": bool(wrong["one path for both"]),
+    "with_a_chief_job_one_task_writes_to_kept": [path for _, path in saved_at].count(
+        "kept"
+    )
+    == 1
+    and saved_at[0][1] == "kept"
+    and len(written) == len(names),
+    "with_a_chief_job_two_tasks_have_index_0": [i for i, _ in saved_at].count(0) == 2,
     "own_paths_break_nothing": not wrong["a path for each"],
 }
 told = next(text for text in wrong["one path for both"] if SIGN in text)

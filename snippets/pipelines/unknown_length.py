@@ -1,0 +1,142 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["tensorflow==2.21.*", "keras==3.15.*"]
+# ///
+"""What `fit` does once too often where the length of the data is unknown, and how to tell it the length."""
+
+# --8<-- [start:data]
+import tempfile
+import warnings
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+ROWS, BATCH, EPOCHS = 40, 8, 6
+STEPS = ROWS // BATCH
+row = tf.train.Example()
+row.features.feature["x"].float_list.value.extend([0.0, 0.0])
+row.features.feature["y"].float_list.value.append(1.0)
+FORM = {
+    "x": tf.io.FixedLenFeature([2], tf.float32),
+    "y": tf.io.FixedLenFeature([1], tf.float32),
+}
+
+
+def parse(serialized):
+    parsed = tf.io.parse_example(serialized, FORM)
+    return parsed["x"], parsed["y"]
+
+
+def read(path, drop_remainder=True):
+    """Return the batches of a file."""
+    data = tf.data.TFRecordDataset(path).batch(BATCH, drop_remainder=drop_remainder)
+    return data.map(parse)
+
+
+# --8<-- [end:data]
+
+
+# --8<-- [start:train]
+def train(data, steps_per_epoch=None, **options):
+    """Train where each row has the loss 1 and the gradient 0: only decay moves the weight.
+
+    Return the least loss of an epoch and of `evaluate`, and what was counted.
+    """
+    model = keras.Sequential(
+        [
+            keras.Input((2,)),
+            keras.layers.Dense(1, use_bias=False, kernel_initializer="ones"),
+        ]
+    )
+    optimizer = keras.optimizers.AdamW(0.1, weight_decay=0.1)
+    model.compile(optimizer, "mse", **{"jit_compile": False, **options})
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        fitted = model.fit(
+            data, epochs=EPOCHS, steps_per_epoch=steps_per_epoch, verbose=0
+        )
+        weight = float(model.get_weights()[0][0, 0])
+        evaluated = [
+            model.evaluate(data, steps=steps_per_epoch, verbose=0)
+            for _ in range(EPOCHS)
+        ]
+    return {
+        "loss of fit": min(fitted.history["loss"]),
+        "loss of evaluate": min(evaluated),
+        "optimizer.iterations": int(optimizer.iterations),
+        # Each decay takes off the same part.
+        "weight decays": round(np.log(weight) / np.log(1 - 0.1 * 0.1)),
+        "warnings": [f"{type(one.message).__name__}: {one.message}" for one in said],
+    }
+
+
+# --8<-- [end:train]
+
+# --8<-- [start:compare]
+with tempfile.TemporaryDirectory() as folder:
+    path = f"{folder}/rows.tfrecord"
+    with tf.io.TFRecordWriter(path) as writer:
+        for _ in range(ROWS):
+            writer.write(row.SerializeToString())
+    unknown = int(read(path).cardinality()) == tf.data.UNKNOWN_CARDINALITY
+    known = read(path).apply(tf.data.experimental.assert_cardinality(STEPS))
+    cases = {
+        "as it is": train(read(path, drop_remainder=False)),
+        "drop_remainder=True": train(read(path)),
+        "assert_cardinality": train(known),
+        "repeat, steps_per_epoch": train(read(path).repeat(), STEPS),
+        "steps_per_execution=2": train(read(path), steps_per_execution=2),
+        "jit_compile=True": train(read(path), jit_compile=True),
+    }
+print("the length of the file is unknown:", unknown)
+
+
+RIGHT = EPOCHS * STEPS  # an update and a decay for each batch
+TRUTH = {
+    "loss of fit": (1, "too small"),
+    "loss of evaluate": (1, "too small"),
+    "optimizer.iterations": (RIGHT, "too many"),
+    "weight decays": (RIGHT, "too many"),
+}
+
+
+def verdict(found):
+    """Compare with the truth."""
+    return {
+        name: "right" if np.isclose(found[name], truth) else wrong
+        for name, (truth, wrong) in TRUTH.items()
+    }
+
+
+verdicts = {case: verdict(found) for case, found in cases.items()}
+# --8<-- [end:compare]
+
+PLAIN, DROP = cases["as it is"], cases["drop_remainder=True"]
+RAN_OUT = "Your input ran out of data; interrupting training."
+right = {case for case, words in verdicts.items() if set(words.values()) == {"right"}}
+claims = {
+    "length_of_a_file_is_unknown": unknown,
+    "loss_is_too_small": DROP["loss of fit"] < 0.99 and DROP["loss of evaluate"] < 0.99,
+    "loss_is_right_with_the_remainder": verdicts["as it is"]["loss of fit"] == "right",
+    "optimizer_counts_too_many": min(
+        case["optimizer.iterations"] for case in (PLAIN, DROP)
+    )
+    > RIGHT,
+    "weights_decay_too_often": min(case["weight decays"] for case in (PLAIN, DROP))
+    > RIGHT,
+    "at_most_once_in_an_epoch": DROP["optimizer.iterations"] <= EPOCHS * (STEPS + 1),
+    "a_known_length_cures": "assert_cardinality" in right,
+    "every_cure_cures": len(right) == len(cases) - 2,
+    "fit_warns": any(RAN_OUT in text for text in PLAIN["warnings"]),
+}
+warned = [text for text in PLAIN["warnings"] if RAN_OUT in text] or ["no warning"]
+errors = {"ran_out": warned[0].split(" Make sure")[0]}
+columns = list(verdicts["as it is"])
+tables = {
+    "found": {
+        "columns": ["data and options", *columns],
+        "rows": [[case, *words.values()] for case, words in verdicts.items()],
+    }
+}
+measures = {"steps": STEPS, "epochs": EPOCHS}

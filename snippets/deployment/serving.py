@@ -202,7 +202,9 @@ with contextlib.ExitStack() as stack:
 
     def keep_asking():
         """Ask all the time while the version changes, and note who answers."""
-        while not stop.is_set():
+        stopped = False
+        while not stopped:
+            stopped = stop.is_set()  # after that once more
             try:
                 answered.append(ask_grpc(image=some).model_spec.version.value)
             except grpc.RpcError as error:

@@ -32,7 +32,7 @@ DAY = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 CHECKS = {
     "run": "run, as part of a program or by the tests",
     "lab": "run, as part of a lab",
-    "parsed": "read by the parser of its language",
+    "parsed": "read by a parser for its language",
     "shown": "plain text, checked to be no code",
     "not run": "not run; the reason stands below the block",
 }

@@ -28,7 +28,7 @@ def _rows(text: str) -> dict[str, str]:
     try:
         parts = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise GuideError(FILE, errors.line_in_toml(text, error), f"this is no TOML: {error}", "mend the line") from None
+        raise GuideError(FILE, errors.line_in_toml(text, error), f"this is no TOML: {error}", "fix the line") from None
     found: dict[str, str] = {}
     for title, part in parts.items():
         for name, said in part.items() if isinstance(part, dict) else [(title, part)]:

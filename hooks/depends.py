@@ -33,5 +33,5 @@ def _of_program(path: str) -> set[Path]:
     try:
         program = programs.load(path)
     except GuideError:
-        return set()  # the page cannot be rendered before that program is mended, which changes its file
+        return set()  # the page cannot be rendered before that program is corrected, which changes its file
     return {*program.companions, *(records.file_of(program, device) for device in DEVICES)}

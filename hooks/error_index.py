@@ -1,7 +1,7 @@
-"""The index of errors: every exact error text on the site, with a link to its cause and cure.
+"""The index of errors: every exact error text on the site, with a link to its cause and fix.
 
 A page shows it where it has `<!-- guide:errors -->`. Where it has `<!-- guide:errors heads -->`, it shows that of one
-section, each text with its cause and cure as they stand on their page.
+section, each text with its cause and fix as they stand on their page.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hooks.used import Use, Used
 
 MARK = re.compile(r"<!-- guide:errors(?: (?P<section>[\w-]+))? -->")
-# An entry as `hooks.errorblock` builds it: the text, then cause and cure, then the stamp.
+# An entry as `hooks.errorblock` builds it: the text, then cause and fix, then the stamp.
 ENTRY = re.compile(
     r'<div class="error-entry" id="(?P<id>[^"]+)">.*?</pre></div>(?P<cure>.*?)<p class="guide-stamp">', re.DOTALL
 )
@@ -71,7 +71,7 @@ def index(pages: Sequence[tuple[str, str, Used]], cured: Mapping[str, Mapping[st
 
 
 def cures(content: str, url: str) -> dict[str, str]:
-    """Return cause and cure of each error of a page by its id, as HTML whose links and images are found from any page.
+    """Return cause and fix of each error of a page by its id, as HTML whose links and images are found from any page.
 
     Args:
         content: the HTML of the page.
@@ -96,7 +96,7 @@ def _type(use: Use) -> str:
 def _entry(url: str, title: str, use: Use, cure: str) -> str:
     text = html.escape(use.text.strip("\n"), quote=False)
     shown = tag("div", tag("pre", tag("code", text + "\n")), class_="guide-error highlight language-text")
-    words = f"Explained on: {html.escape(title)}" if cure else f"Cause and cure: {html.escape(title)}"
+    words = f"Explained on: {html.escape(title)}" if cure else f"Cause and fix: {html.escape(title)}"
     page = tag("a", words, href=f"/__root__/{url}#{use.id}")
     run = tag("a", html.escape(use.program), href=card(use.program))
     return shown + cure + tag("p", f"{page} · provoked by {run}", class_="guide-stamp")

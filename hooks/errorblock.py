@@ -1,4 +1,4 @@
-"""`/// error`: the exact text of an error that a program provokes; the content is its cause and its cure."""
+"""`/// error`: the exact text of an error that a program provokes; the content is its cause and its fix."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 
 class ErrorBlock(GuideBlock):
-    """`/// error | section/program.py:name` with cause and cure as its content."""
+    """`/// error | section/program.py:name` with cause and fix as its content."""
 
     NAME = "error"
-    SHAPE = "/// error | section/program.py:name, then its cause and cure"
+    SHAPE = "/// error | section/program.py:name, then its cause and fix"
     CLASS = "error-entry"
     CONTENT = True
 
     def build(self, block: Element, content: list[Element]) -> None:
-        """Show the recorded text, then cause and cure, then the program that provokes it."""
+        """Show the recorded text, then cause and fix, then the program that provokes it."""
         ref = reference.parse(self.argument)
         text, record = reference.entry(ref, "errors")
         if not isinstance(text, str) or not text.strip():

@@ -1,4 +1,4 @@
-"""The one exception for mistakes a contributor can make: where, what, and how to mend it."""
+"""The one exception for mistakes a contributor can make: where, what, and how to correct it."""
 
 from __future__ import annotations
 
@@ -55,16 +55,16 @@ class GuideError(PluginError):
     """A mistake in a page, a program or a record. MkDocs stops the build and prints the message, also with `-q`.
 
     Args:
-        file: the file to mend, absolute or relative to the project.
+        file: the file to correct, absolute or relative to the project.
         line: its line, counted from 1; 0 where the whole file is meant.
         cause: what is wrong, as a sentence without a full stop.
-        cure: how to mend it, as an imperative without a full stop.
+        cure: how to correct it, as an imperative without a full stop.
     """
 
     def __init__(self, file: str | Path, line: int, cause: str, cure: str) -> None:
-        """Format the message: `file:line: cause`, then `Cure: cure`, each with a full stop."""
+        """Format the message: `file:line: cause`, then `Fix: cure`, each with a full stop."""
         path = Path(file)
         shown = path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else path.as_posix()
         self.file, self.line, self.cause, self.cure = shown, line, cause, cure
         where = f"{shown}:{line}" if line else shown
-        super().__init__(f"{where}: {cause}. Cure: {cure}.")
+        super().__init__(f"{where}: {cause}. Fix: {cure}.")

@@ -60,7 +60,7 @@ def run(script: Path, device: str = "cpu") -> nbformat.NotebookNode:
         except exceptions.CellExecutionError as error:
             cause = COLOUR.sub("", f"{error.ename}: {error.evalue}").strip().removesuffix(".")
             line = _line(error, notebook, lines) or lines[begun[-1]]
-            raise GuideError(script, line, f"cell {begun[-1] + 1} failed: {cause}", "mend the cell") from None
+            raise GuideError(script, line, f"cell {begun[-1] + 1} failed: {cause}", "correct the cell") from None
         except exceptions.CellTimeoutError:
             cause = f"cell {begun[-1] + 1} still ran after {SECONDS} s"
             raise GuideError(script, lines[begun[-1]], cause, "make it do less") from None
@@ -123,7 +123,7 @@ def differences(script: Path, fresh: nbformat.NotebookNode, device: str) -> list
     target = script.with_suffix(".ipynb")
     tolerance = Options().tolerance * devices.TABLE[device].tolerance_factor
     found = compare.output(_outputs(labs.notebook_of(script)), _outputs(fresh), tolerance)
-    cure = f"mend the lab, or where the run is right {labs.cure(script)}"
+    cure = f"correct the lab, or where the run is right {labs.cure(script)}"
     return [
         GuideError(target, labs.line_of_cell(target, int(one.name)), f"output of cell {one.name}{one.said}", cure)
         for one in found

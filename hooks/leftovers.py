@@ -62,7 +62,7 @@ def check(html: str, source: str, file: str) -> None:
             for what, pattern in patterns.items():
                 if found := pattern.search(text):
                     start = text[found.start() :].strip().split("\n")[0][:80]
-                    cure = "mend it, or write it as inline code"
+                    cure = "correct it, or write it as inline code"
                     raise GuideError(file, _line(source, start), f"{what}: {start!r}", cure)
     for address in seen.unreadable:
         raise GuideError(file, _line(source, address), f"a link that leads nowhere: {address!r}", "write an address")

@@ -112,7 +112,7 @@ def check(site: Path, *, site_url: str, sources: Mapping[str, Path], root: Path)
             if error := _resource(url, base + name, base, files, _Place(None, name, root)):
                 errors.append(error)
     for of_one in missed.values():
-        # What stands on one page may be shown on others: those that have it in their source are to be mended.
+        # What stands on one page may be shown on others: those that have it in their source are to be corrected.
         every = [*of_one.values()]
         errors += [error for error in every if error.line] or every[:1]
     return errors

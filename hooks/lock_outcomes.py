@@ -70,7 +70,7 @@ def from_text(text: str, file: Path, lock: str) -> dict[str, Outcome]:
     Raises:
         GuideError: it is not one; the message says at which line and why.
     """
-    cure = f"mend it, or take the entry out and run make record LOCK={lock}"
+    cure = f"correct it, or take the entry out and run make record LOCK={lock}"
 
     def wrong(cause: str, line: int) -> GuideError:
         return GuideError(file, line, f"the outcomes are broken: {cause}", cure)

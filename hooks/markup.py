@@ -108,7 +108,7 @@ class GuideBlock(Block):
             try:
                 self.options[name] = self.OPTIONS[name][1](value)
             except (TypeError, ValueError) as error:
-                cure = f"write it after `{name}:`" if value in (None, "") else f"mend `{name}: {value}`"
+                cure = f"write it after `{name}:`" if value in (None, "") else f"correct `{name}: {value}`"
                 raise self.error(f"option `{name}`: {error}", cure, f"    {name}:") from None
         return True
 

@@ -128,7 +128,7 @@ def _wrong(ended: Ended, name: str, report: dict[str, Any], shown: str | None = 
     if not report:
         return f"{name}: it ended with os._exit({code}) before its end: let it run to its last line"
     if code:
-        return f"{name}: it ended with code {code} while it left: mend what runs at its exit, as by atexit"
+        return f"{name}: it ended with code {code} while it left: correct what runs at its exit, as by atexit"
     if left and not report.get("error"):
         return f"{name}: it left a process behind: {'; '.join(left)}: end it, and wait for it, before the last line"
     return None

@@ -31,7 +31,7 @@ def svg(data: dict[str, Any], *, ident: str, alt: str, name: str) -> str:
     """
     why = shapes.wrong_figures({name: data})
     if why:
-        raise Missing(why, "mend the program's `figures` and record it")
+        raise Missing(why, "correct the program's `figures` and record it")
     text = json.dumps(data, sort_keys=False, ensure_ascii=False)
     drawing = cached("figures", [_drawer(), ident, text], lambda: _draw(data, ident, name))
     name_it = f' role="img" aria-label="{html.escape(alt)}" class="fig'
@@ -46,7 +46,7 @@ def _draw(data: dict[str, Any], ident: str, name: str) -> str:
         return plot_layout.draw(data, ident)
     except (TypeError, ValueError, LookupError) as error:
         cause = f"the figure `{name}` cannot be drawn: {error}"
-        raise Missing(cause, "mend the program's `figures` and record it") from error
+        raise Missing(cause, "correct the program's `figures` and record it") from error
 
 
 @functools.cache

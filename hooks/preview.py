@@ -84,7 +84,7 @@ def refuse_taken_port(config: MkDocsConfig) -> None:
     except (OSError, OverflowError) as error:
         why = getattr(error, "strerror", None) or error
         cure = f"name another port, `make serve PORT={port + 1 if port in range(1024, 65535) else 8000}`"
-        message = f"the preview cannot use port {port} of {host} ({why}). Cure: {cure}."
+        message = f"the preview cannot use port {port} of {host} ({why}). Fix: {cure}."
         raise PluginError(message) from None
 
 

@@ -159,7 +159,7 @@ class Quiz(GuideBlock):
                 marked, computed = ("right", "wrong") if option.right else ("wrong", "right")
                 raise self.error(
                     f"question `{ident}`: `{option.text}` is marked {marked}, but by its claim it is {computed}",
-                    f"mark it `[{'x' if right else ' '}]`, or mend the program behind `{option.key}` and record it",
+                    f"mark it `[{'x' if right else ' '}]`, or correct the program behind `{option.key}` and record it",
                     option.text,
                 )
 

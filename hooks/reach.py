@@ -26,7 +26,7 @@ PASSING = {"__pycache__", "node_modules"}
 
 
 def watch(path: str, named: list[str]) -> list[str]:
-    """Return a list to which each reach is added from now on, as a cause and its cure.
+    """Return a list to which each reach is added from now on, as a cause and its fix.
 
     Args:
         path: the program; the working folder is the one that was made for its run.

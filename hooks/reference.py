@@ -23,12 +23,12 @@ class Missing(Exception):  # noqa: N818 - it is not an error before somebody say
 
     Args:
         cause: what is wrong, as a sentence without a full stop.
-        cure: how to mend it, as an imperative without a full stop.
+        cure: how to correct it, as an imperative without a full stop.
     """
 
     def __init__(self, cause: str, cure: str) -> None:
         """Keep both halves of the message."""
-        super().__init__(f"{cause}. Cure: {cure}.")
+        super().__init__(f"{cause}. Fix: {cure}.")
         self.cause, self.cure = cause, cure
 
 

@@ -10,7 +10,7 @@ from mkdocs.exceptions import MkDocsException
 
 from hooks.errors import GuideError
 
-CURE = "mend what stands there, as https://jinja.palletsprojects.com/en/stable/templates/ says"
+CURE = "correct what stands there, as https://jinja.palletsprojects.com/en/stable/templates/ says"
 FOLDER = Path(__file__).with_name("theme")
 
 

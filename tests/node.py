@@ -15,5 +15,5 @@ def path() -> str:
     places = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
     found = shutil.which("node", path=places)
     if found is None:
-        pytest.fail("no Node found. Cure: `make test` installs one")
+        pytest.fail("no Node found. Fix: `make test` installs one")
     return found

@@ -203,7 +203,7 @@ class PageFile(MarkdownTextFile):
         """Yield a test for each block.
 
         Raises:
-            CollectError: the page has a mistake; the message says where, what, and how to mend it.
+            CollectError: the page has a mistake; the message says where, what, and how to correct it.
         """
         collected: Collected = self.config.pluginmanager.get_plugin(PLUGIN)
         collected.collecting = self.path

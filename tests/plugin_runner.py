@@ -129,7 +129,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> Generator[None, Any, Any]:
-    """Show of a mistake in a program or a record what is wrong and how to mend it, not the source of the test."""
+    """Show of a mistake in a program or a record what is wrong and how to correct it, not the source of the test."""
     report = yield
     if call.excinfo is not None and isinstance(call.excinfo.value, GuideError) and _asks(item):
         report.longrepr = str(call.excinfo.value)

@@ -78,6 +78,6 @@ def shown(error: Exception, params: dict[str, str]) -> Any:
 
 def test_a_mistake_in_a_program_is_shown_without_the_source_of_the_test() -> None:
     mistake = GuideError("snippets/a/b.py", 1, "it has no metadata", "write it")
-    assert shown(mistake, {"program": "a/b.py"}) == "snippets/a/b.py:1: it has no metadata. Cure: write it."
+    assert shown(mistake, {"program": "a/b.py"}) == "snippets/a/b.py:1: it has no metadata. Fix: write it."
     assert shown(mistake, {}) == "the source of the test"
     assert shown(ValueError("no"), {"program": "a/b.py"}) == "the source of the test"

@@ -190,7 +190,7 @@ def test_a_program_names_what_it_imports(tmp_path: Path, old: str, new: str, lin
         assert found == []
         return
     assert said in "\n".join(found)
-    assert all(f"a/b.py:{line}: " in one and "Cure: " in one for one in found)
+    assert all(f"a/b.py:{line}: " in one and "Fix: " in one for one in found)
 
 
 def test_a_program_names_what_a_file_beside_it_imports(tmp_path: Path) -> None:

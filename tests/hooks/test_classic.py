@@ -42,7 +42,7 @@ def test_a_module_that_must_know_its_address_is_left_out(tmp_path: Path) -> None
 def test_a_form_that_is_not_known_stops(text: str) -> None:
     with pytest.raises(GuideError, match=r"docs/widgets/a\.js:2: `(im|ex)port") as raised:
         classic.script({"a.js": f"const a = 1;\n{text}\n"}, "docs/widgets")
-    assert "Cure: write" in str(raised.value)
+    assert "Fix: write" in str(raised.value)
 
 
 def test_every_widget_draws_the_same_from_a_file(tmp_path: Path) -> None:

@@ -285,7 +285,7 @@ def test_what_no_table_would_help(name: str) -> None:
         ((ALT, "    alt: ''\n"), ":2: option `alt`: it must be a sentence"),
         (
             (ALT, "    alt:\n"),
-            ":2: option `alt`: it must be a sentence that says what a reader would see. Cure: write it after",
+            ":2: option `alt`: it must be a sentence that says what a reader would see. Fix: write it after",
         ),
         ((ALT, "    alt: bars\n"), ":2: option `alt`: it must be a sentence"),
         ((ALT, ALT + "    alt: Two bars of one height.\n"), ":3: `/// figure` has the option `alt` twice"),

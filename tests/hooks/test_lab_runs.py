@@ -172,6 +172,6 @@ def test_what_a_lab_leaves_in_the_folder_for_temporary_files_goes(tmp_path: Path
 
 
 def test_a_test_that_fails_says_where_and_shows_no_traceback() -> None:
-    error = GuideError("docs/labs/one.py", 3, "cell 1 failed", "mend the cell")
+    error = GuideError("docs/labs/one.py", 3, "cell 1 failed", "correct the cell")
     said = LabItem.repr_failure(SimpleNamespace(), SimpleNamespace(value=error))  # type: ignore[arg-type]
-    assert said == "docs/labs/one.py:3: cell 1 failed. Cure: mend the cell."
+    assert said == "docs/labs/one.py:3: cell 1 failed. Fix: correct the cell."

@@ -127,7 +127,7 @@ def test_no_record_no_script_or_another_notebook_is_an_error(lab: Path, tmp_path
     assert labs.unreadable(tmp_path).keys() == {record}
     record.unlink()
     with pytest.raises(
-        GuideError, match=r"one\.py: this lab has no record\. Cure: run `make record ARGS=docs/labs/one\.py`"
+        GuideError, match=r"one\.py: this lab has no record\. Fix: run `make record ARGS=docs/labs/one\.py`"
     ):
         labs.check(script)
     assert labs.unreadable(tmp_path).keys() == {record}

@@ -161,4 +161,4 @@ def test_a_preview_goes_on(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCa
     monkeypatch.setattr(loud.LOGGER, "propagate", True)
     loud.report([GuideError("docs/a.md", 1, "x", "y")])
     loud.stop_on_warnings()
-    assert "docs/a.md:1: x. Cure: y." in caplog.text
+    assert "docs/a.md:1: x. Fix: y." in caplog.text

@@ -175,7 +175,7 @@ def test_a_run_is_compared_with_what_is_on_file(program: Program) -> None:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (lambda text: text.replace('"same"', '"same'), r"outcomes\.json:7: .* this is not JSON \(.*\)\. Cure: mend it"),
+        (lambda text: text.replace('"same"', '"same'), r"outcomes\.json:7: .* this is not JSON \(.*\)\. Fix: correct"),
         (lambda text: "[]", r"outcomes\.json:1: .* they are not an object"),
         (lambda text: text.replace('"same"', '"fine"'), r"outcomes\.json:2: .*'outcome' is not one of same, differs"),
         (lambda text: text.replace('"recorded"', '"made"'), r":2: .*mirrored\.py: 'recorded' is missing"),
@@ -345,7 +345,7 @@ def test_another_environment_is_refused(program: Program, capsys: pytest.Capture
     """An outcome made with the versions of uv.lock would say nothing of the other lock."""
     assert record.main(["--lock", "next"]) == 1
     said = capsys.readouterr().err
-    assert "the lock holds 9.0.0rc0. Cure: run make with LOCK=next." in said
+    assert "the lock holds 9.0.0rc0. Fix: run make with LOCK=next." in said
     assert not locks.file_of("next").exists()
 
 

@@ -271,7 +271,7 @@ WRONG = [
     ("table without a caption", TABLE, ("Inside and outside `scope()`.\n", ""), "has no content"),
     ("table with an option", TABLE, ("\n", "\n    width: 3\n\n"), "has no option `width`"),
     ("error of no name", ERROR, (":outside", ":inside"), "has no `inside` in its `errors`"),
-    ("error without cause and cure", ERROR, ("Made outside. **Compile** inside.\n", ""), "has no content"),
+    ("error without cause and fix", ERROR, ("Made outside. **Compile** inside.\n", ""), "has no content"),
     ("value of no name", VALUE, ("speedup_x", "speed_x"), "did you mean `speedup_x`"),
     ("value of no program", VALUE, ("mirrored.py", "x.py"), "there is no program `strategies/x.py`"),
     ("value with a wrong format", VALUE, (".1f", "d"), "the format `d` does not fit the value 1.8734"),
@@ -293,7 +293,7 @@ def test_malformed_markup_stops_the_build(text: str, change: tuple[str, str], me
     line = 6 if change[1].startswith("\n    ") else 5
     assert str(caught.value).startswith(f"docs/strategies/page.md:{line}: ")
     assert message in str(caught.value)
-    assert "Cure: " in str(caught.value)
+    assert "Fix: " in str(caught.value)
 
 
 @pytest.mark.usefixtures("program")

@@ -30,7 +30,7 @@ def test_what_nav_names_and_what_it_leaves_out(root: Path) -> None:
         documentation_pages=lambda: [SimpleNamespace(src_uri=name) for name in ("a.md", "b/d.md")]
     )
     said = [str(wrong) for wrong in nav.wrong_nav(Navigation(items, [page, page, picture]), files, "docs")]
-    assert [one.partition(". Cure")[0] for one in said] == [
+    assert [one.partition(". Fix")[0] for one in said] == [
         "mkdocs.yml:3: nav names b/c.md, and there is no page docs/b/c.md",
         "mkdocs.yml:7: nav names dot.png, which is no page of the site",
         "mkdocs.yml:5: the section 'Z' of nav has no pages",

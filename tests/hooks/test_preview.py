@@ -85,7 +85,7 @@ def test_a_program_that_goes_or_a_file_that_it_needs_touches_the_pages_that_name
     (root / "snippets" / gone).unlink()
     looking.rebuild()
     looking.rebuild()
-    assert rendered == [str(page)] * 2, "it is tried again until it is mended"
+    assert rendered == [str(page)] * 2, "it is tried again until it is corrected"
 
 
 def test_a_module_that_changes_is_named_once_for_each_edit(

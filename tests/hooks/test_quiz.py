@@ -152,7 +152,7 @@ def test_a_malformed_question_stops_the_build(change: tuple[str, str], at: str, 
     line = text[: text.index(at)].count("\n") + 1
     assert str(caught.value).startswith(f"docs/strategies/page.md:{line}: ")
     assert message in str(caught.value)
-    assert "Cure: " in str(caught.value)
+    assert "Fix: " in str(caught.value)
 
 
 @pytest.mark.usefixtures("record")

@@ -103,7 +103,7 @@ def test_a_broken_lock_stops_only_what_is_about_locks(
     (tmp_path / "locks" / "one" / "requirements.txt").write_text("tensorflow==1\n")
     (tmp_path / "locks" / "two" / "requirements.txt").unlink()
     assert record.main(["--lock", "three", "a/one.py"]) == 1
-    assert "there is no lock 'three'. Cure: name one of one." in capsys.readouterr().err
+    assert "there is no lock 'three'. Fix: name one of one." in capsys.readouterr().err
 
 
 def test_a_pattern_that_matches_nothing_is_refused(snippets: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -140,7 +140,7 @@ def test_an_unlocked_dependency_is_named(program: programs.Program) -> None:
         GuideError, match=r"one\.py:\d+: the program depends on tf-keras, which uv.lock does not"
     ) as caught:
         records.why_stale(program)
-    assert "pyproject.toml" in caught.value.cure, "to record it again would not mend it"
+    assert "pyproject.toml" in caught.value.cure, "to record it again would not correct it"
 
 
 def test_missing_says_what_to_run_on_that_device(program: programs.Program) -> None:

@@ -58,7 +58,7 @@ def test_file_line_and_cause(tmp_path: Path, file: str, text: str, line: int, sa
     assert mistake is not None
     assert re.fullmatch(
         rf"{re.escape(str(tmp_path))}/ours/{file}\.html:{line}: this template cannot be rendered "
-        rf"\({re.escape(said)}.*\)\. Cure: mend what stands there, as https://\S+ says\.",
+        rf"\({re.escape(said)}.*\)\. Fix: correct what stands there, as https://\S+ says\.",
         str(mistake),
     )
 

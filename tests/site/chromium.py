@@ -9,7 +9,7 @@ import pytest
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 HOW = (
-    "no Chromium found. Cure: `sudo apt-get install chromium` on Debian, `sudo snap install chromium` on Ubuntu, "
+    "no Chromium found. Fix: `sudo apt-get install chromium` on Debian, `sudo snap install chromium` on Ubuntu, "
     "or set CHROMIUM to the path of a Chromium or Chrome"
 )
 # No sandbox: containers do not allow one, and the only pages opened are our own. The rest keeps it off the

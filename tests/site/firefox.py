@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 NAMES = ("firefox-esr", "firefox")
 HOW = (
-    "no Firefox found. Cure: `sudo apt-get install firefox-esr` on Debian, `sudo apt-get install firefox` elsewhere, "
+    "no Firefox found. Fix: `sudo apt-get install firefox-esr` on Debian, `sudo apt-get install firefox` elsewhere, "
     "or set FIREFOX to the path of one"
 )
 # Seconds, for one answer and for the start: the machine may be doing something else.

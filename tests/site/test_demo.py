@@ -73,7 +73,7 @@ def demo(tab: Page) -> Locator:
 def test_the_runtime_is_rebuilt_byte_for_byte(tmp_path: Path) -> None:
     """`make bundle` makes the file that the site serves; so do the tests, from the same packages."""
     if not (SNIPPETS / "deployment" / "node_modules").is_dir():
-        pytest.fail("no npm packages. Cure: run the tests by `make test`, or `npm ci` in snippets/deployment")
+        pytest.fail("no npm packages. Fix: run the tests by `make test`, or `npm ci` in snippets/deployment")
     bundle, made = SNIPPETS / "deployment" / "bundle.mjs", tmp_path / "runtime.js"
     subprocess.run([node.path(), str(bundle), "runtime.mjs", str(made)], check=True, timeout=120)
     assert made.read_bytes() == (DEMO / "runtime.js").read_bytes(), "run `make bundle`"

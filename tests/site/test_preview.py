@@ -152,7 +152,7 @@ def test_a_mistake_leaves_the_page_and_the_next_edit_mends_it(site: Site) -> Non
 
 def test_a_lab_whose_record_is_stale_is_shown_with_a_warning(site: Site) -> None:
     assert "No current record" in fetched(f"{site.address}labs/mirrored-scaling/")
-    site.says(f"{LAB}: this lab changed after it was recorded. Cure: run `make record ARGS={LAB}`.")
+    site.says(f"{LAB}: this lab changed after it was recorded. Fix: run `make record ARGS={LAB}`.")
 
 
 def test_a_program_that_goes_is_named(site: Site) -> None:

@@ -1,4 +1,4 @@
-"""The look at every page finds what is wrong on one: a page with a mistake of each kind, and the same page mended."""
+"""The look at every page finds what is wrong on one: a page with a mistake of each kind, and the same page without."""
 
 from __future__ import annotations
 

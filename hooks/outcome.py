@@ -120,7 +120,9 @@ def _wrong(ended: Ended, name: str, report: dict[str, Any], shown: str | None = 
     if end.get("timeout"):
         at = f"{shown or name}:{end['line']}" if end.get("line") else name
         cure = "make it do less" if shown else "make it do less, or raise seconds in [tool.guide]"
-        return f"{at}: it still ran after {ended.limit:g} s and was killed: {cure}"
+        waited = round(end.get("waited", ended.limit))
+        busy = f" (other work had stretched that to {waited} s)" if waited > ended.limit else ""
+        return f"{at}: it still ran after {ended.limit:g} s and was killed: {cure}{busy}"
     if code is not None and code < 0:
         if code == -signal.SIGKILL:
             return f"{name}: it was killed by signal 9 (out of memory?): make it hold less, or free memory"

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 FOLDER = ROOT / ".cache" / "runs"
 RUNNER = (
     "atomic",
+    "busy",
     "cache",
     "child",
     "digest",

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import psutil
 
-from hooks import devices, launch, outcome, records
+from hooks import busy, devices, launch, outcome, records
 from hooks.errors import ROOT
 from hooks.outcome import Result
 
@@ -229,7 +229,7 @@ class Runner:
                 killed = "its supervisor was killed, perhaps by the system: free memory, and run it again"
                 trouble = "the runner was closed" if self._closed else killed
         except TimeoutError:
-            late = f"nothing was heard of it {PATIENCE:g} s after its time limit of {limit:g} s"
+            late = f"its time limit is {limit:g} s, and nothing was heard of it for {_silence(limit):g} s"
             trouble = f"{late}: run it again when the machine does less"
         except OSError as error:
             trouble = f"the runner could not start it ({error.strerror or error}): free space and memory, or set TMPDIR"
@@ -249,7 +249,7 @@ class Runner:
                     self._sockets.add(ours)
                 job.message["folder"] = str(self._launcher.folder())
                 process = self._launcher.launch(theirs, job.message["device"], job.env)
-            ours.settimeout(job.message["seconds"] + PATIENCE)
+            ours.settimeout(_silence(job.message["seconds"]))
             ours.sendall(json.dumps(job.message).encode() + b"\n")
             for line in launch.lines(ours):
                 if "end" in line:
@@ -262,6 +262,11 @@ class Runner:
             ours.close()
             if process is not None:
                 launch.wait(process)
+
+
+def _silence(seconds: float) -> float:
+    """Return for how many seconds a supervisor may say nothing, with a time limit that it may stretch."""
+    return busy.MOST * seconds + PATIENCE
 
 
 def _told(block: BlockLike) -> dict[str, Any]:

@@ -356,7 +356,7 @@ def test_a_time_limit_kills_the_whole_tree_and_names_the_line(runner: Runner, pr
     )
     started = time.monotonic()
     error = error_of(runner, one)
-    assert time.monotonic() - started < 30
+    assert time.monotonic() - started < 60
     assert error.startswith(f"{one.path}:{line_of(one, 'time.sleep(300.0)' + chr(10))}: it still ran after 6 s")
     assert "make it do less, or raise seconds in [tool.guide]" in error
     assert gone(*map(int, (tmp_path / "pids").read_text().split()))

@@ -1,0 +1,25 @@
+"""Time limits on a busy machine: one that suffices where nothing else runs grows with what else wants the processor."""
+
+from __future__ import annotations
+
+import os
+
+from hooks import devices
+
+MOST = 4
+
+
+def stretched(seconds: float) -> float:
+    """Return what a time limit comes to at this moment.
+
+    It grows by the mean number of processes that could run over the last minute (`man 3 getloadavg`) for each core,
+    where that is more than 1, and at most `MOST` times: what hangs must end some time.
+
+    Args:
+        seconds: the limit on a machine that does nothing else.
+    """
+    try:
+        wanted = os.getloadavg()[0]
+    except OSError:  # the system does not say
+        return seconds
+    return seconds * min(MOST, max(1.0, wanted / devices.cores()))

@@ -144,7 +144,7 @@ class Run:
 
     def outcome(self) -> Outcome:
         """Return what failed and what was left, when it has ended, print the failures, and remove its files."""
-        said = self.said.read_text("utf-8", "replace")
+        said = self.said.read_text("utf-8", "replace") if self.said.exists() else ""
         lines = [line.split(" - ")[0] for line in said.splitlines() if line.startswith(("FAILED ", "ERROR "))]
         if self.late:
             lines.append(self.late)
@@ -184,8 +184,9 @@ def repeat(runs: int, at_once: int, seed: int, arguments: list[str]) -> Generato
                 running.append(Run(number, f"{seed}-{number}", arguments, SECONDS * at_once))
             time.sleep(0.1)
             for run in [one for one in running if one.ended()]:
-                running.remove(run)
-                yield run.outcome()
+                outcome = run.outcome()
+                running.remove(run)  # not before: what is interrupted here is taken up again below
+                yield outcome
     finally:
         with ThreadPoolExecutor(max(1, len(running))) as pool:
             list(pool.map(Run.stop, running))

@@ -88,6 +88,27 @@ def test_a_run_that_takes_too_long_is_ended(
     assert "KeyboardInterrupt" in capsys.readouterr().out
 
 
+def test_a_run_whose_end_is_interrupted_leaves_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    (tmp_path / "test_good.py").write_text("def test_it():\n    pass\n")
+    (place := tmp_path / "place").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(place))
+    interruptions = [SystemExit(143)]
+    look = sturdy.left
+
+    def left(mark: str, there: Path) -> list[str]:
+        if interruptions:
+            raise interruptions.pop()
+        return look(mark, there)
+
+    monkeypatch.setattr(sturdy, "left", left)
+    arguments = ["-c", str(tmp_path / "pytest.ini"), "-p", "no:cacheprovider", str(tmp_path)]
+    with pytest.raises(SystemExit):
+        list(sturdy.repeat(1, 1, 0, arguments))
+    assert not interruptions
+    assert list(place.iterdir()) == []
+
+
 def test_the_load_ends_with_its_block() -> None:
     with sturdy.load(True):
         loops = [one for one in psutil.Process().children() if sturdy.LOOP in child.words(one)]

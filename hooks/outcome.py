@@ -120,8 +120,8 @@ def _wrong(ended: Ended, name: str, report: dict[str, Any], shown: str | None = 
     if end.get("timeout"):
         at = f"{shown or name}:{end['line']}" if end.get("line") else name
         cure = "make it do less" if shown else "make it do less, or raise seconds in [tool.guide]"
-        waited = round(end.get("waited", ended.limit))
-        busy = f" (other work had stretched that to {waited} s)" if waited > ended.limit else ""
+        waited = end.get("waited", ended.limit)
+        busy = f" (a busy machine had stretched that to {waited:g} s)" if waited > ended.limit else ""
         return f"{at}: it still ran after {ended.limit:g} s and was killed: {cure}{busy}"
     if code is not None and code < 0:
         if code == -signal.SIGKILL:

@@ -197,7 +197,7 @@ def _watch(job: dict[str, Any], pid: int, runner: socket.socket, reports: int, l
                     break
     end: dict[str, Any] = {"timeout": timeout, "code": None, "left": [], "line": 0, "peak_mib": 0}
     if timeout:
-        end["waited"] = deadline - begun
+        end["waited"] = round(deadline - begun, 1)
         end["line"] = _running_line(pid, lines, job)
         os.kill(pid, signal.SIGKILL)
         _, status, usage = os.wait4(pid, 0)

@@ -63,7 +63,9 @@ TABLE: dict[str, Device] = {
     "gpu": Device(
         "gpu",
         "GPU",
-        env={"TF_FORCE_GPU_ALLOW_GROWTH": "true"},
+        # Programs compare with NumPy: no TensorFloat-32, whose inputs have 10 bits (https://www.tensorflow.org/api_docs/
+        # python/tf/config/experimental/enable_tensor_float_32_execution).
+        env={"TF_FORCE_GPU_ALLOW_GROWTH": "true", "NVIDIA_TF32_OVERRIDE": "0"},
         exclusive=True,
         tolerance_factor=10.0,
         probe=_PROBE_GPU,

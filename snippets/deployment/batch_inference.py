@@ -143,7 +143,8 @@ killed = subprocess.run(
 )
 left = sorted(path.name for path in target.iterdir())
 before = {path.name: path.stat().st_mtime_ns for path in target.glob("*.csv")}
-print("killed by", signal.Signals(-killed.returncode).name, "- left:", *left)
+print("killed by", signal.Signals(-killed.returncode).name, "- finished:", *before)
+print("unfinished:", *(name.split(".")[0] for name in left if name not in before))
 redone = score_files.work(base / "in", target, 0, 1, call)
 print("the next run wrote:", *redone)
 untouched = all((target / name).stat().st_mtime_ns == before[name] for name in before)

@@ -56,11 +56,11 @@ images = (digits.images[..., None] / 16).astype("float32")
 x_train, x_test, y_train, y_test = train_test_split(
     images, digits.target, test_size=0.2, random_state=0, stratify=digits.target
 )
-devices = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")
-strategy = tf.distribute.MirroredStrategy(devices)
-replicas = strategy.num_replicas_in_sync
-with strategy.scope():
-    model = keras.Sequential(
+
+
+def network():
+    """Return an untrained network for images of digits."""
+    return keras.Sequential(
         [
             keras.Input((8, 8, 1), name="image"),
             keras.layers.Conv2D(16, 3, activation="relu"),
@@ -70,6 +70,13 @@ with strategy.scope():
             keras.layers.Dense(10, activation="softmax"),
         ]
     )
+
+
+devices = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")
+strategy = tf.distribute.MirroredStrategy(devices)
+replicas = strategy.num_replicas_in_sync
+with strategy.scope():
+    model = network()
     model.compile("adam", "sparse_categorical_crossentropy", metrics=["accuracy"])
 model.fit(x_train, y_train, batch_size=8 * replicas, epochs=6, verbose=0)
 expected = model.predict(x_test, batch_size=8 * replicas, verbose=0)
@@ -125,6 +132,24 @@ forms = {name: inside(folder / name) for name in ("export", "tf.saved_model.save
 print("devices named in the graph:", sorted(forms["export"]["devices"]))
 # --8<-- [end:inside]
 
+# --8<-- [start:precision]
+keras.config.set_dtype_policy("mixed_float16")
+half = network()  # stands for one that was trained under this policy
+keras.config.set_dtype_policy("float32")
+full = network()
+full.set_weights(half.get_weights())
+exported = {}
+for name, made in {"mixed_float16": half, "float32": full}.items():
+    made.export(folder / name, verbose=False)
+    made.export(folder / f"{name}.tflite", format="litert", verbose=False)
+    served = tf.saved_model.load(folder / name).signatures["serving_default"]
+    dtype = served.structured_outputs["output_0"].dtype.name
+    flex = b"FlexConv2D" in (folder / f"{name}.tflite").read_bytes()
+    exported[name] = dtype, flex
+    print(f"{name:14} answers in {dtype}, LiteRT would need TensorFlow: {flex}")
+off = np.abs(half.predict(x_test, verbose=0) - full.predict(x_test, verbose=0)).max()
+# --8<-- [end:precision]
+
 # --8<-- [start:resume]
 with strategy.scope():
     resumed = keras.models.load_model(folder / "model.keras")
@@ -169,6 +194,9 @@ claims = {
     == 2 * model.count_params(),
     "resumes_in_the_scope": before > 0 and after == before + 10,
     "same_litert_file": again == from_replicas,
+    "float16_is_exported_as_it_is": exported["mixed_float16"] == ("float16", True),
+    "copied_weights_export_in_float32": exported["float32"] == ("float32", False)
+    and bool(off < 0.01),
 }
 measures = {
     "replicas": replicas,

@@ -17,6 +17,7 @@ import os
 import pathlib
 import sys
 import tempfile
+import uuid
 
 import tensorflow as tf
 
@@ -46,7 +47,8 @@ def batches(file):
 # --8<-- [start:score]
 def score(file, target, call):
     """Write key and answer of each row; only a whole file gets its name."""
-    part = target.with_suffix(".part")
+    # Of this process alone: a scheduler may start another for the same file.
+    part = target.with_suffix(f".{uuid.uuid4().hex}.part")
     with part.open("w", newline="") as out:
         table = csv.writer(out)
         table.writerow(["key", "digit", "probability"])
@@ -107,7 +109,8 @@ if __name__ == "__main__":
             with tf.io.TFRecordWriter(f"{base}/{number}.tfrecord") as writer:
                 for row in range(100 * number, 100 * number + 100):
                     writer.write(record(row))
-        pathlib.Path(base, "1.part").write_text("half of it")  # a run that was cut off
+        cut_off = pathlib.Path(base, "1.0.part")  # of a run that was killed
+        cut_off.write_text("half of it")
         shares = [work(base, base, process, 2, bright) for process in range(2)]
         again = [work(base, base, process, 2, bright) for process in range(2)]
         rows = []
@@ -122,7 +125,8 @@ if __name__ == "__main__":
     claims = {
         "files_are_dealt_in_turn": shares == [["0.csv", "2.csv"], ["1.csv"]],
         "finished_files_are_skipped": again == [[], []],
-        "an_unfinished_file_is_done_again": left == [] and "1.csv" in shares[1],
+        "an_unfinished_file_is_done_again": left == [cut_off.name]
+        and "1.csv" in shares[1],
         "each_row_once": [row["key"] for row in rows]
         == [f"row {number}" for number in range(300)],
         "answers_belong_to_their_keys": all(

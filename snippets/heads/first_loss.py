@@ -13,7 +13,7 @@ import keras
 import numpy as np
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 
-_, progression = load_diabetes(return_X_y=True)
+measured, progression = load_diabetes(return_X_y=True)
 _, benign = load_breast_cancer(return_X_y=True)
 _, digit = load_digits(return_X_y=True)
 properties = np.stack(
@@ -91,6 +91,37 @@ for name, factor in scales.items():
     print(f"pixels {name}: first loss {of_scale[name]:.1f}")
 # --8<-- [end:scale]
 
+# --8<-- [start:random]
+DRAWS = 200
+columns = (measured - measured.mean(axis=0)) / measured.std(axis=0)  # ten of them
+glorot = keras.initializers.GlorotUniform  # what Dense takes unless you say otherwise
+kernels = [
+    np.asarray(glorot(seed=seed)((columns.shape[1], 1))) for seed in range(DRAWS)
+]
+high = (progression > np.median(progression)).astype("float32")[:, None]
+random_losses = {}
+for task, labels in {
+    "regression": heads["regression"][3][:, None],
+    "binary": high,
+}.items():
+    _, activation, loss, _ = heads[task]
+    output = keras.activations.get(activation)
+    random_losses[task] = [
+        float(loss(labels, output((columns @ kernel).astype("float32"))))
+        for kernel in kernels
+    ]
+    print(
+        f"{task}: with zeros {losses[task]:.2f}; "
+        f"mean of {DRAWS} random heads {np.mean(random_losses[task]):.2f}, "
+        f"one in ten above {np.quantile(random_losses[task], 0.9):.1f}"
+    )
+# --8<-- [end:random]
+# A Glorot kernel of k weights has the variance 2 / (k + 1), so outputs from columns of
+# variance 1 have 2k / (k + 1), and the squared error of an untrained head is 1 more.
+outputs_vary = 2 * columns.shape[1] / (columns.shape[1] + 1)
+normal = np.random.default_rng(0).normal(0, np.sqrt(outputs_vary), 100_000)
+log_loss = float(np.mean(np.logaddexp(0, normal)))
+
 named = {
     "regression": ("none (linear)", "mean squared error", "number"),
     "binary": ("sigmoid", "binary cross-entropy", "0 or 1"),
@@ -117,12 +148,27 @@ claims = {
     "multi_label_rows_sum_to_one": bool(
         np.allclose(np.sum(outputs["multi-label"], axis=1), 1, atol=1e-5)
     ),
+    "random_regression_starts_as_the_formula_says": bool(
+        abs(np.mean(random_losses["regression"]) - (1 + outputs_vary)) < 0.3
+    ),
+    "random_binary_starts_as_the_formula_says": bool(
+        abs(np.mean(random_losses["binary"]) - log_loss) < 0.05
+    ),
+    "random_heads_start_above_the_table": all(
+        np.mean(random_losses[task]) > 1.2 * losses[task] for task in random_losses
+    ),
     "sparse_equals_one_hot": bool(
         np.isclose(losses["multiclass"], losses["multiclass, one-hot"], atol=1e-5)
     ),
     "labels_exclude_each_other": bool((properties.sum(axis=1) <= 1).all()),
 }
-measures = {"ln2": round(float(np.log(2)), 3), "ln10": round(float(np.log(10)), 3)}
+measures = {
+    "ln2": round(float(np.log(2)), 3),
+    "ln10": round(float(np.log(10)), 3),
+    "draws": DRAWS,
+    "random_regression": round(float(np.mean(random_losses["regression"])), 1),
+    "random_binary": round(float(np.mean(random_losses["binary"])), 2),
+}
 tables = {
     "heads": {
         "columns": [

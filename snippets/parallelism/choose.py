@@ -20,6 +20,7 @@ def fits(
     *,
     state: float,
     largest_layer: float,
+    gathered: float,
     activations: float,
     device: float,
     devices: int,
@@ -29,6 +30,7 @@ def fits(
     Args:
         state: bytes of weights, gradients and optimizer slots of the whole model.
         largest_layer: the same for its largest layer.
+        gathered: bytes of the weights and gradients alone of that layer.
         activations: bytes of activations for the smallest batch worth giving to a device.
         device: bytes of memory of a device.
         devices: how many there are.
@@ -36,8 +38,8 @@ def fits(
     each = state / devices
     return {
         "data parallel": state + activations <= device,
-        # A share of the state; the layer that is at work comes together for a moment.
-        "sharded state (ZeRO)": each + largest_layer + activations <= device,
+        # A share of the state; the layer that is at work comes together for a moment, without slots.
+        "sharded state (ZeRO)": each + gathered + activations <= device,
         "pipeline": largest_layer + activations <= device
         and (state + activations) / devices <= device,
         "tensor parallel": each <= device,
@@ -55,8 +57,8 @@ cases = {  # parameters in all and in the largest layer, GB of a device
     "1.5 billion parameters": (1.5e9, 0.1e9, 80),
     "3 billion parameters": (3e9, 0.2e9, 40),
     "8 billion parameters": (8e9, 0.5e9, 80),
-    "30 billion parameters": (30e9, 1e9, 80),
-    "7 billion, of which 6 in one layer": (7e9, 6e9, 80),
+    "34 billion parameters": (34e9, 1e9, 80),
+    "9 billion, of which 8 in one layer": (9e9, 8e9, 80),
     "175 billion parameters": (175e9, 1.8e9, 80),
 }
 asked, ways, decided = {}, {}, {}
@@ -64,6 +66,7 @@ for name, (parameters, largest, size) in cases.items():
     needs = {
         "state": 16 * parameters,  # Adam in float32 keeps 16 bytes for each
         "largest_layer": 16 * largest,
+        "gathered": 8 * largest,
         "activations": 8 * GB,
         "device": size * GB,
         "devices": 8,
@@ -144,13 +147,13 @@ claims = {
     "three_billion_so_sharded": decided["3 billion parameters"]
     == "sharded state (ZeRO)",
     "three_billion_need_tensor": decided["3 billion parameters"] == "tensor parallel",
-    "sharded_too_large_so_pipeline": decided["30 billion parameters"] == "pipeline"
-    and not ways["30 billion parameters"]["sharded state (ZeRO)"],
+    "sharded_too_large_so_pipeline": decided["34 billion parameters"] == "pipeline"
+    and not ways["34 billion parameters"]["sharded state (ZeRO)"],
     "one_device_where_it_fits": choose(
-        state=1, largest_layer=1, activations=1, device=2, devices=1
+        state=1, largest_layer=1, gathered=1, activations=1, device=2, devices=1
     )
     == "one device",
-    "layer_too_large_so_tensor": decided["7 billion, of which 6 in one layer"]
+    "layer_too_large_so_tensor": decided["9 billion, of which 8 in one layer"]
     == "tensor parallel",
     "eight_devices_hold_175_billion": decided["175 billion parameters"]
     != "does not fit",
@@ -177,9 +180,7 @@ three = asked["3 billion parameters"]
 measures = {
     "state_gb": three["state"] / GB,
     "sharded_gb": (
-        three["state"] / three["devices"]
-        + three["largest_layer"]
-        + three["activations"]
+        three["state"] / three["devices"] + three["gathered"] + three["activations"]
     )
     / GB,
     "devices": N,

@@ -87,11 +87,41 @@ equal = {
     )
     for name, step in {"one pack": one_pack, "packs": packs}.items()
 }
+
+
+# --8<-- [start:again]
+options = tf.distribute.experimental.CommunicationOptions(bytes_per_pack=4 * WIDTH**2)
+
+
+@tf.function
+def packs_then_apply():
+    """Sum the gradients in packs, then hand the sums to an optimizer of Keras: wrong."""
+
+    def on_replica():
+        context = tf.distribute.get_replica_context()
+        sums = context.all_reduce("SUM", gradients(), options=options)
+        optimizer.apply(sums, model.trainable_variables)
+
+    strategy.run(on_replica)
+
+
+before = model.get_weights()
+packs_then_apply()
+moved = [old - new for old, new in zip(before, model.get_weights(), strict=True)]
+far = max(np.abs(one).max() for one in moved)
+right = max(np.abs(0.01 * one).max() for one in whole)  # the learning rate is 0.01
+print(f"the weights move {far / right:.2f} times as far as they should")
+# --8<-- [end:again]
+
 claims = {
     "optimizer_reduces_once": replicas == 1 or collectives(keras_step) == 1,
     "without_packs_it_reduces_once": replicas == 1 or collectives(one_pack) == 1,
     "one_for_each_gradient": collectives(keras_step) == len(model.trainable_variables),
     "packs_reduce_several_times": replicas == 1 or collectives(packs) > 1,
     "both_equal_one_device": all(equal.values()),
+    "apply_sums_again": all(
+        np.allclose(one, 0.01 * replicas * gradient, atol=1e-5)
+        for one, gradient in zip(moved, whole, strict=True)
+    ),
 }
 measures = {"packs": round(collectives(packs)), "pack_bytes": 4 * WIDTH * WIDTH}

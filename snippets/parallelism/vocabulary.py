@@ -66,9 +66,9 @@ def dataset_of_worker(context: tf.distribute.InputContext) -> tf.data.Dataset:
             context.num_replicas_in_sync,
         )
     )
-    return tf.data.Dataset.range(4 * global_batch).batch(
-        context.get_per_replica_batch_size(global_batch)
-    )
+    rows = tf.data.Dataset.range(4 * global_batch)
+    rows = rows.shard(context.num_input_pipelines, context.input_pipeline_id)
+    return rows.batch(context.get_per_replica_batch_size(global_batch))
 
 
 batch = next(iter(strategy.distribute_datasets_from_function(dataset_of_worker)))

@@ -239,6 +239,49 @@ for name, elements in cached.items():
 # --8<-- [end:cache]
 
 
+# --8<-- [start:zip]
+ROWS = 1000
+
+
+def read_pairs(say, target):
+    """Run in the training process: a row and its label bear the same number."""
+    from_service = service.distribute(service.ShardingPolicy.DYNAMIC, target)
+    rows, labels = tf.data.Dataset.range(ROWS), tf.data.Dataset.range(ROWS)
+    slices = tf.data.Dataset.from_tensor_slices((tf.range(ROWS), tf.range(ROWS)))
+    seeds = tf.data.Dataset.random(seed=1)
+    zipped = tf.data.Dataset.zip
+    ways = {
+        "zip, distribute": zipped(rows, labels).apply(from_service),
+        "distribute each, zip": zipped(
+            rows.apply(from_service), labels.apply(from_service)
+        ),
+        "slice both, distribute": slices.apply(from_service),
+        "enumerate, distribute": rows.enumerate().apply(from_service),
+        "zip with seeds, distribute": zipped(seeds, rows).apply(from_service),
+        "distribute, zip with seeds": zipped(seeds, rows.apply(from_service)),
+    }
+    return {name: [(int(a), int(b)) for a, b in data] for name, data in ways.items()}
+
+
+with Cluster(dispatcher=1, worker=2, client=1) as cluster:
+    target, _, _ = start_service(cluster)
+    pairs = cluster.result(cluster.start("client", 0, read_pairs, target), 55)
+right = {
+    name: all(a == b for a, b in pairs[name])
+    for name in ("zip, distribute", "distribute each, zip", "slice both, distribute")
+}
+again = {
+    name: len({first for first, _ in pairs[name]}) < len(pairs[name])
+    for name in pairs.keys() - right.keys()
+}
+for name, found in right.items():
+    print(f"{name}: every row has its own label: {found}")
+print("enumerate, distribute: numbers come twice:", again["enumerate, distribute"])
+for name in ("zip with seeds, distribute", "distribute, zip with seeds"):
+    print(f"{name}: seeds come twice: {again[name]}")
+# --8<-- [end:zip]
+
+
 # --8<-- [start:slow]
 def slowly(n):
     """Take 20 ms. Python's sleep cannot travel to a worker; a slow data set can."""
@@ -351,6 +394,15 @@ claims = {
     and len(cached["cache, repeat, distribute"]) == 24,
     "a_cache_after_keeps_all": made["distribute, cache"] == 8,
     "python_functions_travel": python_error == "",
+    "zip_keeps_pairs": right["zip, distribute"],
+    "zip_after_distribute_keeps_pairs": right["distribute each, zip"],
+    "slices_keep_pairs": right["slice both, distribute"]
+    and len(set(pairs["slice both, distribute"])) == ROWS,
+    "a_zipped_row_comes_twice": len({row for row, _ in pairs["zip, distribute"]})
+    < len(pairs["zip, distribute"]),
+    "enumerate_counts_over_all_workers": not again["enumerate, distribute"],
+    "each_worker_draws_the_same_seeds": again["zip with seeds, distribute"]
+    and not again["distribute, zip with seeds"],
     "survivor_goes_on": len(after_kill) > 0,
     "epoch_ends_without_the_killed_worker": ending == "done",
     "killed_worker_raises": ending == "failed",

@@ -271,8 +271,8 @@ for seed in (None, 5):
 
 
 # --8<-- [start:zip]
-def work_joined(say, paths):
-    """Run in every worker: two epochs of each pipeline; return the rows it got."""
+def work_joined(say, paths, fewer):
+    """Run in every worker: two epochs of each pipeline; return the rows it got, and pairs that came apart."""
     strategy, found = tf.distribute.MultiWorkerMirroredStrategy(), {}
     records = tf.data.TFRecordDataset(paths)
     digits = records.map(parse)
@@ -305,13 +305,27 @@ def work_joined(say, paths):
     for name, (data, policy) in cases.items():
         part = distributed(strategy, data.repeat(2), policy)
         found[name] = [row for step in steps(strategy, part) for row in step]
-    return found
+
+    apart = {}
+    for name, others, policy in (
+        ("4 files and 4, AUTO", paths, Policy.AUTO),
+        ("4 files and 2, AUTO", fewer, Policy.AUTO),
+        ("4 files and 2, FILE", fewer, Policy.FILE),
+        ("4 files and 2, DATA", fewer, Policy.DATA),
+    ):
+        both = tf.data.Dataset.zip(digits, tf.data.TFRecordDataset(others).map(parse))
+        gaps = both.map(lambda digit, other: (digit[0] - other[0], digit[0]))
+        part = steps(strategy, distributed(strategy, gaps.batch(BATCH), policy))
+        apart[name] = sum(gap != 0 for step in part for gap in step)
+    return found, apart
 
 
 with tempfile.TemporaryDirectory() as folder, Cluster(worker=2) as cluster:
-    paths = write(folder, 4)
-    tasks = [cluster.start("worker", index, work_joined, paths) for index in range(2)]
-    joined = [cluster.result(task) for task in tasks]
+    paths, fewer = write(folder, 4), write(folder, 2)  # the same rows in both
+    tasks = [
+        cluster.start("worker", index, work_joined, paths, fewer) for index in range(2)
+    ]
+    joined, apart = zip(*(cluster.result(task) for task in tasks), strict=True)
 
 read_once, by_files, never = {}, {}, {}
 for name in joined[0]:
@@ -320,6 +334,9 @@ for name in joined[0]:
     by_files[name] = set(joined[0][name]) == {*range(6), *range(12, 18)}
     never[name] = ROWS - len(set(rows))
     print(f"{name}: rows that no worker reads in two epochs: {never[name]} of {ROWS}")
+mismatched = {name: sum(worker[name] for worker in apart) for name in apart[0]}
+for name, count in mismatched.items():
+    print(f"zip of {name}: rows beside another row: {count} of {ROWS}")
 # --8<-- [end:zip]
 
 
@@ -374,6 +391,10 @@ claims = {
         kind == "failed" and "shard" not in text for kind, text in alone.values()
     ),
     "auto_loses_rows_of_zipped_files": never["zip, AUTO"] == ROWS // 2,
+    "auto_pairs_rows_of_zipped_files_wrongly": mismatched["4 files and 2, AUTO"] > 0,
+    "file_pairs_rows_of_zipped_files_wrongly": mismatched["4 files and 2, FILE"] > 0,
+    "data_pairs_rows_of_zipped_files_wrongly": mismatched["4 files and 2, DATA"] > 0,
+    "as_many_files_keep_pairs": mismatched["4 files and 4, AUTO"] == 0,
     "data_gives_zipped_rows_once": read_once["zip, DATA"],
     "hint_gives_zipped_rows_once": read_once["HINT, zip"],
     "auto_cuts_by_rows_behind_other_steps": all(

@@ -129,6 +129,8 @@ claims = {
     "a_known_length_cures": "assert_cardinality" in right,
     "every_cure_cures": len(right) == len(cases) - 2,
     "fit_warns": any(RAN_OUT in text for text in PLAIN["warnings"]),
+    "every_pass_warns": sum(RAN_OUT in text for text in PLAIN["warnings"])
+    == 2 * EPOCHS,
 }
 warned = [text for text in PLAIN["warnings"] if RAN_OUT in text] or ["no warning"]
 errors = {"ran_out": warned[0].split(" Make sure")[0]}

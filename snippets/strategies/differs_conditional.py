@@ -125,7 +125,8 @@ class InParts(keras.Sequential):
                 output = self(part, training=True)
                 # Divided by the number of replicas already.
                 loss = self.compute_loss(part, wanted, output)
-                share = loss / every
+                # Under mixed_float16 `apply` divides by the scale; without, this does nothing.
+                share = self.optimizer.scale_loss(loss / every)
             gradients = tape.gradient(share, variables)
             total = [a + b for a, b in zip(total, gradients, strict=True)]
             outputs.append(output)

@@ -34,6 +34,9 @@ class PlainMean(keras.Model):
     def loss_of(self, x, y, output):
         return tf.reduce_mean(keras.losses.mean_squared_error(y, output))
 
+    def scaled(self, loss):
+        return self.optimizer.scale_loss(loss)  # changes nothing without a loss scale
+
     def to_report(self, loss):
         return loss
 
@@ -41,8 +44,9 @@ class PlainMean(keras.Model):
         x, y = data
         with tf.GradientTape() as tape:
             loss = self.loss_of(x, y, self(x, training=True))
+            scaled = self.scaled(loss)
         variables = self.trainable_variables
-        self.optimizer.apply(tape.gradient(loss, variables), variables)
+        self.optimizer.apply(tape.gradient(scaled, variables), variables)
         self.reported.update_state(self.to_report(loss))
         return {"loss": self.reported.result()}
 
@@ -65,7 +69,7 @@ class ComputeLossAndReport(ComputeLoss):
 
 
 # --8<-- [start:fit]
-def fit(place, kind, rate=rate):
+def fit(place, kind, rate=rate, data=data):
     """Return the weights after one epoch, and the loss that `fit` reports."""
     with place.scope():
         inputs = keras.Input((3,))
@@ -91,6 +95,23 @@ print(
 # --8<-- [end:fit]
 
 
+# --8<-- [start:scale]
+class Unscaled(ComputeLoss):
+    """Leaves out the factor that `apply` divides by under mixed_float16."""
+
+    def scaled(self, loss):
+        return loss
+
+
+keras.config.set_dtype_policy("mixed_float16")  # `compile` now adds a loss scale
+step = data.take(1).map(lambda x, y: (x, y / 16))  # scaled, they fit into float16
+moved = {kind: fit(one, kind, data=step)[0] for kind in (ComputeLoss, Unscaled)}
+keras.config.set_dtype_policy("float32")
+times = np.abs(moved[ComputeLoss]).max() / np.abs(moved[Unscaled]).max()
+print(f"without scale_loss a step is {times:,.0f} times too small")
+# --8<-- [end:scale]
+
+
 def is_right(kind, place):
     return bool(np.allclose(found[kind, place][0], want, atol=1e-5))
 
@@ -114,6 +135,15 @@ claims = {
     ),
     "multiplied_report_is_true": is_right(ComputeLossAndReport, strategy)
     and is_reported(ComputeLossAndReport, strategy, true_loss),
+    "unscaled_is_too_small_by_the_scale": bool(abs(times / 2**15 - 1) < 0.01),
+    "scaled_moves_as_float32_does": bool(
+        np.allclose(
+            moved[ComputeLoss],
+            fit(one, ComputeLoss, data=step)[0],
+            rtol=0.01,
+            atol=1e-5,
+        )
+    ),
 }
 measures = {
     "replicas": replicas,

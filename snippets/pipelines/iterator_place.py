@@ -1,0 +1,110 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["tensorflow==2.21.*", "keras==3.15.*"]
+#
+# [tool.guide]
+# devices = 0
+# ///
+"""Save the place of an iterator in a checkpoint: which pipelines allow it, and what the files hold."""
+
+import tempfile
+from pathlib import Path
+
+import keras
+import tensorflow as tf
+
+
+# --8<-- [start:place]
+def batches(seed=1):
+    """Return an iterator over two epochs of shuffled batches."""
+    data = tf.data.Dataset.range(100).shuffle(100, seed=seed).batch(10)
+    return iter(data.repeat(2).prefetch(2))
+
+
+def rest(iterator):
+    """Return what is left: eight batches of the first epoch, ten of the second."""
+    return [batch.numpy().tolist() for batch in iterator]
+
+
+left, restored = {}, {}
+with tempfile.TemporaryDirectory() as folder:
+    for seed in (1, None):
+        iterator = batches(seed)
+        for _ in range(2):
+            next(iterator)
+        place = tf.train.Checkpoint(iterator=iterator).write(f"{folder}/{seed}")
+        left[seed] = rest(iterator)
+        iterator = batches(seed)
+        tf.train.Checkpoint(iterator=iterator).read(place)
+        restored[seed] = rest(iterator)
+anew = rest(batches())
+print("a new iterator goes on where the first stopped:", anew == left[1])
+print("restored, it does:", restored[1] == left[1])
+print("without a seed, in this epoch:", restored[None][:8] == left[None][:8])
+print("without a seed, in the next epoch:", restored[None][8:] == left[None][8:])
+# --8<-- [end:place]
+
+
+# --8<-- [start:no_place]
+def saved(iterator):
+    """Write the place of an iterator; return the bytes of its files, or the error."""
+    next(iterator)
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            tf.train.Checkpoint(iterator=iterator).write(f"{folder}/place")
+        except (tf.errors.FailedPreconditionError, ValueError) as error:
+            text = str(error).split("}} ")[-1].split(" [Op:")[0].split(" object at")[0]
+            return f"{type(error).__name__}: {text}"
+        return sum(path.stat().st_size for path in Path(folder).iterdir())
+
+
+many = tf.data.Dataset.range(10_000)
+flip = keras.layers.RandomFlip(seed=1)
+strategy = tf.distribute.MirroredStrategy(["CPU:0"])
+places = {
+    "shuffle(10)": many.shuffle(10, seed=1),
+    "shuffle(10_000)": many.shuffle(10_000, seed=1),
+    "stateless_uniform in map": many.map(
+        lambda n: tf.random.stateless_uniform([], [n, 1])
+    ),
+    "uniform in map": many.map(lambda n: tf.random.uniform([])),
+    "RandomFlip in map": many.map(lambda n: flip(tf.zeros((2, 2, 1)), training=True)),
+    "numpy_function in map": many.map(lambda n: tf.numpy_function(abs, [n], tf.int64)),
+    "from_generator": tf.data.Dataset.from_generator(
+        lambda: iter(range(100)), output_signature=tf.TensorSpec([], tf.int64)
+    ),
+    "py_function in map": many.map(lambda n: tf.py_function(abs, [n], tf.int64)),
+    "distributed": strategy.experimental_distribute_dataset(many.batch(10)),
+}
+places = {name: saved(iter(data)) for name, data in places.items()}
+for name, found in places.items():
+    print(f"{name}: saved: {isinstance(found, int)}")
+print(
+    "the buffer of 10,000 makes the files a hundred times as large:",
+    places["shuffle(10_000)"] > 100 * places["shuffle(10)"],
+)
+# --8<-- [end:no_place]
+
+claims = {
+    "a_new_iterator_starts_again": anew[2:] == left[1] and len(anew) == 20,
+    "a_restored_iterator_goes_on": restored[1] == left[1] and len(left[1]) == 18,
+    "without_a_seed_it_finishes_the_epoch": restored[None][:8] == left[None][:8],
+    "without_a_seed_the_next_epoch_is_the_same": restored[None] == left[None],
+    "the_place_holds_the_buffer": places["shuffle(10_000)"]
+    > 100 * places["shuffle(10)"],
+    "stateless_numbers_can_be_saved": isinstance(
+        places["stateless_uniform in map"], int
+    ),
+    "stateful_numbers_can_be_saved": isinstance(places["uniform in map"], int),
+    "a_random_layer_can_be_saved": isinstance(places["RandomFlip in map"], int),
+    "python_can_be_saved": any(
+        isinstance(places[name], int)
+        for name in ("numpy_function in map", "py_function in map", "from_generator")
+    ),
+    "a_distributed_iterator_can_be_saved": isinstance(places["distributed"], int),
+}
+errors = {
+    "python_in_the_place": str(places["numpy_function in map"]),
+    "random_in_the_place": str(places["uniform in map"]),
+    "distributed_place": str(places["distributed"]),
+}

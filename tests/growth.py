@@ -29,7 +29,7 @@ from tests.site.copied import copy_project, environment
 SECTIONS = ("parallelism", "strategies", "pipelines", "heads", "deployment")
 SECONDS = 3600
 GUIDE, PLAIN = "mkdocs.yml", "mkdocs-plain.yml"
-NAMED = re.compile(rf"\b({'|'.join(SECTIONS)})(?=/| -->)")
+NAMED = re.compile(rf"\b(?:{'|'.join(SECTIONS)})(?=/| -->)|(?<=#program-)(?:{'|'.join(SECTIONS)})(?=-)")
 QUESTION = re.compile(r"(?m)^( +id: [a-z][a-z0-9-]*)$")
 ALIASES = re.compile(r"(?m)^search:\n(?:  .*\n)+")
 
@@ -60,7 +60,7 @@ def multiply(project: Path, copies: int) -> None:
 
 
 def _renamed(text: str, number: int) -> str:
-    return NAMED.sub(rf"\g<1>{number}", text)
+    return NAMED.sub(rf"\g<0>{number}", text)
 
 
 def _copy_pages(project: Path, section: str, number: int) -> None:

@@ -142,7 +142,7 @@ killed = subprocess.run(
     timeout=120,
 )
 left = sorted(path.name for path in target.iterdir())
-before = {path.name: path.stat().st_mtime_ns for path in target.glob("*.csv")}
+before = {path.name: path.stat().st_mtime_ns for path in sorted(target.glob("*.csv"))}
 print("killed by", signal.Signals(-killed.returncode).name, "- finished:", *before)
 print("unfinished:", *(name.split(".")[0] for name in left if name not in before))
 redone = score_files.work(base / "in", target, 0, 1, call)

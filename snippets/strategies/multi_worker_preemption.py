@@ -166,14 +166,14 @@ def preempt(given):
         tasks = start(cluster, folder, given)
         while cluster.hear(tasks[1])[1][0] != 10:
             pass
-        gone = {*os.listdir(folder)}
+        there = {*os.listdir(folder)}
         tasks[1].terminate()
         sent = time.monotonic()
         first = [listen(cluster, task) for task in tasks]
         took = time.monotonic() - sent
         for task in tasks:
             task.join()
-        gone -= {*os.listdir(folder)}
+        gone = there - {*os.listdir(folder)}
         left = tf.train.latest_checkpoint(f"{folder}/kept")
         second = listen(cluster, start(cluster, folder, given)[0])
         count = len(tf.io.gfile.glob(f"{folder}/kept/*.index"))

@@ -104,7 +104,7 @@ class Unscaled(ComputeLoss):
 
 
 keras.config.set_dtype_policy("mixed_float16")  # `compile` now adds a loss scale
-step = data.take(1).map(lambda x, y: (x, y / 16))  # scaled, they fit into float16
+step = data.take(1).map(lambda x, y: (x, y / 16))  # scaled gradients must fit float16
 moved = {kind: fit(one, kind, data=step)[0] for kind in (ComputeLoss, Unscaled)}
 keras.config.set_dtype_policy("float32")
 times = np.abs(moved[ComputeLoss]).max() / np.abs(moved[Unscaled]).max()

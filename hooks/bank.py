@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hooks.used import Question
 
 BOX = re.compile(r'<fieldset class="quiz" data-quiz="(?P<id>[^"]+)".*?</fieldset>', re.DOTALL)
-HEADING = re.compile(r'<h[23] id="(?P<id>[^"]+)">(?P<text>.*?)</h[23]>', re.DOTALL)
+HEADING = re.compile(r'<h[23]\b[^>]*\sid="(?P<id>[^"]+)"[^>]*>(?P<text>.*?)</h[23]>', re.DOTALL)
 CARD = re.compile(r'<details[^>]* id="(?P<id>program-[^"]+)"')
 PERMALINK = re.compile(r'<a class="headerlink".*?</a>', re.DOTALL)
 TAG = re.compile(r"<[^>]+>")

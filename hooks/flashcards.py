@@ -32,12 +32,17 @@ def words(terms: Iterable[Term], html: str, url: str) -> list[Word]:
         terms: the terms.
         html: the content of the glossary; links are relative to it.
         url: its address below the site's root.
+
+    Raises:
+        ValueError: a term has no heading there.
     """
     found = []
     for term in terms:
-        heading = re.search(rf'<h3 id="{re.escape(term.id)}">(.*?)</h3>(.*?)(?=<h[1-3]\b|$)', html, re.DOTALL)
-        if heading:
-            found.append(Word(term.id, bank.PERMALINK.sub("", heading[1]).strip(), heading[2].strip(), url))
+        opening = rf'<h3\b[^>]*\sid="{re.escape(term.id)}"[^>]*>'
+        heading = re.search(rf"{opening}(.*?)</h3>(.*?)(?=<h[1-3]\b|$)", html, re.DOTALL)
+        if heading is None:
+            raise ValueError(f"the glossary's page has no heading of the third level with the id `{term.id}`")
+        found.append(Word(term.id, bank.PERMALINK.sub("", heading[1]).strip(), heading[2].strip(), url))
     return found
 
 

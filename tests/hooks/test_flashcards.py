@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from bs4 import BeautifulSoup
 
 from hooks import flashcards, glossary
@@ -15,7 +16,7 @@ SOURCE = """\
 
 A processor. [`tf.device`](https://www.tensorflow.org/api_docs/python/tf/device)
 
-### Per-replica batch
+### Per-replica batch {.unlinked}
 
 What one [device](#device) gets. [`tf.data`](https://www.tensorflow.org/guide/data)
 """
@@ -24,7 +25,7 @@ HTML = """\
 <h2 id="machines">Machines</h2>
 <h3 id="device">Device<a class="headerlink" href="#device" title="Link to this section">&para;</a></h3>
 <p>A processor. <a href="https://www.tensorflow.org/api_docs/python/tf/device"><code>tf.device</code></a></p>
-<h3 id="per-replica-batch">Per-replica batch</h3>
+<h3 class="unlinked" id="per-replica-batch">Per-replica batch</h3>
 <p>What one <a href="#device">device</a> gets.</p>
 """
 WORDS = flashcards.words(glossary.parse(SOURCE), HTML, "glossary/")
@@ -35,6 +36,11 @@ def test_each_word_has_a_card_that_works_without_javascript() -> None:
     assert [summary.text for summary in page.select("details > summary")] == ["Device", "Per-replica batch"]
     assert "A processor." in page.select("details")[0].text
     assert page.select("details")[1].select("a")[0]["href"] == "../glossary/#device"
+
+
+def test_no_word_is_lost_in_silence() -> None:
+    with pytest.raises(ValueError, match="the id `per-replica-batch`"):
+        flashcards.words(glossary.parse(SOURCE), HTML.replace('id="per-', 'id="'), "glossary/")
 
 
 def test_a_page_without_the_mark_is_left_alone() -> None:

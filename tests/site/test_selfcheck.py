@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
 import pytest
+from bs4 import BeautifulSoup
 
+from hooks import glossary
 from tests.site.pages import QUIZ_PAGE
 
 if TYPE_CHECKING:
@@ -67,6 +69,14 @@ def test_it_gathers_every_question(boxes: dict[str, str], questions: list[dict[s
     tab.goto(URL)
     listed = tab.locator("[data-question]").evaluate_all("(items) => items.map((item) => item.dataset.question)")
     assert sorted(listed) == known
+
+
+def test_every_term_of_the_glossary_is_a_card(built_site: Path) -> None:
+    soup = BeautifulSoup((built_site / URL / "index.html").read_text("utf-8"), "html.parser")
+    listed = [summary.get_text() for summary in soup.select(".flashcards summary")]
+    assert listed == [term.name for term in glossary.terms()]
+    rows = next((built_site / "decks").glob("*.csv")).read_text("utf-8")
+    assert all(term.name in rows for term in glossary.terms())
 
 
 def test_every_link_of_a_question_leads_somewhere(boxes: dict[str, str], built_site: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 import re
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,8 @@ from hooks.errors import GuideError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from mkdocs.structure.pages import Page
 
 TITLE = re.compile(r"<h1[ >]")
 WRITTEN = re.compile(r"[ >\t]*(?:#[ ]|=+[ ]*$|<h1[ >])")
@@ -76,15 +79,20 @@ def other_meanings(source: str, file: str) -> frozenset[str]:
     return frozenset(word.lower() for word in _read(source, file)[1].get("other-meaning", []))
 
 
-def check_title(html: str, source: str, file: str) -> None:
+def title_of(page: Page) -> str:
+    """Return the title of a page as text: MkDocs has it as HTML."""
+    return html.unescape(str(page.title))
+
+
+def check_title(content: str, source: str, file: str) -> None:
     """Raise unless a page has one title.
 
     Args:
-        html: the page as Python-Markdown rendered it.
+        content: the page as Python-Markdown rendered it.
         source: the page as its author wrote it.
         file: the page's path, for messages.
     """
-    titles = len(TITLE.findall(html))
+    titles = len(TITLE.findall(content))
     if titles != 1:
         raise GuideError(file, _last_of(titles, source, file), f"the page has {titles or 'no'} titles", CURE)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import re
 from dataclasses import dataclass, field
 from html import escape
@@ -16,7 +17,7 @@ from urllib.parse import urlsplit
 
 from bs4 import BeautifulSoup, Tag
 
-from hooks import links, loud
+from hooks import links, loud, prose
 from hooks.cache import remember
 from hooks.errors import ROOT, GuideError, line_of
 from hooks.labs import notebook_of, said, stale
@@ -37,12 +38,14 @@ class Lab:
     files: dict[str, str | bytes] = field(default_factory=dict)
 
 
-def show(html: str, *, file: str, root: Path = ROOT) -> Lab:
+def show(html: str, *, file: str, base: str, page: str, root: Path = ROOT) -> Lab:
     """Return a lab as the site shows it.
 
     Args:
         html: what mkdocs-jupyter made of the notebook.
         file: the notebook's path in the project.
+        base: the address of the folder that the notebook's links start from.
+        page: the address of its page.
         root: the project.
 
     Raises:
@@ -60,7 +63,10 @@ def show(html: str, *, file: str, root: Path = ROOT) -> Lab:
     return Lab(
         drawn.replace("</h1>", f'</h1>\n<p class="guide-stamp">{stamp}</p>{_warning(wrong) if wrong else ""}', 1),
         _entries(script, file, about),
-        {path.name: record, **{name: base64.b64decode(data) for name, data in figures.items()}},
+        {
+            path.name: _taken_away(record, base, page),
+            **{name: base64.b64decode(data) for name, data in figures.items()},
+        },
     )
 
 
@@ -134,6 +140,16 @@ def _prose(text: Tag, script: Path) -> str:
                 "//", "/"
             )
     return "".join(str(part) for part in text.contents).strip()
+
+
+def _taken_away(record: str, base: str, page: str) -> str:
+    """Return the notebook as a reader downloads it: its links lead to the site."""
+    notebook = json.loads(record)
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "markdown":
+            text = prose.with_links("".join(cell["source"]), base=base, page=page)
+            cell["source"] = text.splitlines(keepends=True)
+    return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
 
 
 def _entries(script: Path, file: str, about: dict[str, Any]) -> list[dict[str, Any]]:

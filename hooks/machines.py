@@ -15,6 +15,7 @@ from hooks import (
     contents,
     csp,
     feed,
+    front,
     loud,
     markdown_copy,
     programs,
@@ -64,7 +65,7 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
 @event_priority(-50)
 def on_env(env: Environment, config: MkDocsConfig, files: Files) -> None:
     """Fill in the sources, and put old anchors beside new ones."""
-    said = [(page.url, str(page.title), _written.get(page.url, "")) for page in _pages]
+    said = [(page.url, front.title_of(page), _written.get(page.url, "")) for page in _pages]
     listed = _sources(config)
     for page in _pages:
         content = sources.fill(page.content or "", said, listed.get("kinds", []), listed.get("own", []))
@@ -116,7 +117,9 @@ def _llms(config: MkDocsConfig) -> str:
             lines += ["", f"## {part}", ""]
             section = part
         about = page.meta.get("description", "")
-        lines.append(f"- [{page.title}]({_address(config)}{page.url}{COPY})" + (f": {about}" if about else ""))
+        lines.append(
+            f"- [{front.title_of(page)}]({_address(config)}{page.url}{COPY})" + (f": {about}" if about else "")
+        )
     return "\n".join(lines) + "\n"
 
 
@@ -124,7 +127,7 @@ def _described(page: Page, config: MkDocsConfig) -> dict[str, Any]:
     address = _address(config)
     return structured.describe(
         url=address + page.url,
-        title=str(page.title),
+        title=front.title_of(page),
         description=page.meta.get("description", config.site_description or ""),
         changed=str(page.update_date or ""),
         site=(config.site_name, address),
@@ -153,7 +156,7 @@ def _shown(config: MkDocsConfig) -> dict[str, list[tuple[str, str]]]:
     found: dict[str, list[tuple[str, str]]] = {}
     for page in _pages:
         for program in used(settings.name_of(page, config)).programs:
-            found.setdefault(program, []).append((page.url, str(page.title)))
+            found.setdefault(program, []).append((page.url, front.title_of(page)))
     return found
 
 

@@ -15,7 +15,7 @@ from hooks import programs
 from hooks.blocks import uses_tensorflow
 from hooks.cache import remember
 from hooks.fences import after_front_matter
-from hooks.prose import to_jupyter, with_values
+from hooks.prose import BLOCK, to_jupyter, with_values
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -74,6 +74,17 @@ def notebook(*, source: str, blocks: list[Block], title: str, site: str, folder:
 
 
 def _make(source: str, blocks: list[Block], title: str, base: str, page: str) -> str:
+    lines, marked = source.split("\n"), []
+    at = after_front_matter(lines)
+    for number, block in enumerate(blocks):
+        fence = lines[block.line - 1]
+        indent = fence[: len(fence) - len(fence.lstrip())]
+        marked += [*lines[at : block.line - 1], f"{indent}{str(number).join(BLOCK)}"]
+        at = block.end
+    # As one text: a container goes on after a fence in it. A fence in a question goes with it.
+    text = to_jupyter("\n".join([*marked, *lines[at:]]), base=base, page=page)
+    first, *rest = re.split(rf"(?m)^[ \t]*{BLOCK[0]}(\d+){BLOCK[1]}[ \t]*$", text)
+    blocks = [blocks[int(number)] for number in rest[::2]]
     writer = _Writer(blocks)
     writer.say(_head(blocks, title, page))
     devices = _kernel_devices(blocks)
@@ -83,13 +94,10 @@ def _make(source: str, blocks: list[Block], title: str, base: str, page: str) ->
     if any(_on_devices(program) for program in _beside(blocks)):
         writer.say(HELPER_WHY)
         writer.run(HELPER_CODE)
-    lines = source.split("\n")
-    at = after_front_matter(lines)
-    for block in blocks:
-        writer.say(to_jupyter("\n".join(lines[at : block.line - 1]), base=base, page=page))
+    writer.say(first.strip())
+    for block, prose in zip(blocks, rest[1::2], strict=True):
         writer.show(block)
-        at = block.end
-    writer.say(to_jupyter("\n".join(lines[at:]), base=base, page=page))
+        writer.say(prose.strip())
     made = nbformat.from_dict({"nbformat": 4, "nbformat_minor": 5, "metadata": METADATA, "cells": writer.cells})
     # Once, for the whole: nbformat's own makers check each cell when it is made, and all of them when they are written.
     nbformat.validate(made)

@@ -13,7 +13,11 @@ BOX = re.compile(r'(?P<indent>\s*)(?:!!!|\?\?\?\+?|===)\s*\+?\s*(?P<kind>[\w-]+)
 BOX_START = re.compile(r"\s*(?:!!!|\?\?\?\+?|===)\s")
 OPTION = re.compile(r"\s{4,}[a-z_]+:\s")
 ATTRIBUTES = re.compile(r"[ \t]*\{:?\s*[#.][^}\n]*\}")
-COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+# Code in a sentence, which stays as it is, or a comment, which goes: what begins first holds the other.
+KEPT = re.compile(r"(?P<code>(?<!`)(?P<ticks>`+)(?!`)(?:(?!\n[ \t]*\n).)+?(?<!`)(?P=ticks)(?!`))|<!--.*?-->", re.DOTALL)
+# Characters that no page holds stand for what was taken out; a block of a page has a line of its own (`notebooks`).
+CODE = ("\ue000", "\ue001")
+BLOCK = ("\ue002", "\ue003")
 ABBREVIATION = re.compile(r"(?m)^\*\[[^\]]+\]:.*$")
 LINK = re.compile(r"(\]\(\s*<?)(?P<target>[^)\s>]+)")
 DEFINITION = re.compile(r"(?m)^(\s*\[[^\]^]+\]:\s+)(?P<target>\S+)")
@@ -30,26 +34,41 @@ ON_PAGE = {
 
 
 def to_jupyter(text: str, *, base: str, page: str) -> str:
-    """Return a piece of a page, without its fences, as plain Markdown.
+    """Return a page without its fences as plain Markdown.
 
     Args:
-        text: the piece as its author wrote it.
+        text: the page as its author wrote it, with a line for each fence.
         base: the address of the folder that the page's source links from.
         page: the address of the page, for what only the site can show.
     """
-    text = "\n".join(_flatten(COMMENT.sub("", text).split("\n"), page))
+    codes: list[str] = []
+
+    def keep(found: re.Match[str]) -> str:
+        if not found["code"]:
+            return ""
+        codes.append(found["code"])
+        return f"{CODE[0]}{len(codes) - 1}{CODE[1]}"
+
+    text = "\n".join(_flatten(KEPT.sub(keep, text).split("\n"), page))
     text = ABBREVIATION.sub("", text)
     text = with_values(text)
     text = ATTRIBUTES.sub("", text)
     text = re.sub(r"(?m)^\s*</?div[^>]*>\s*$", "", text)
-    for pattern in (LINK, DEFINITION):
-        text = pattern.sub(lambda found: found[1] + absolute(found["target"], base, page), text)
+    text = with_links(text, base=base, page=page)
+    text = re.sub(rf"{CODE[0]}(\d+){CODE[1]}", lambda found: codes[int(found[1])], text)
     return re.sub(r"\n{3,}", "\n\n", text).strip()
 
 
 def with_values(text: str) -> str:
     """Return `text` with every pair of braces replaced by what the record holds now."""
     return re.sub(value.PATTERN, _value, text)
+
+
+def with_links(text: str, *, base: str, page: str) -> str:
+    """Return Markdown whose links hold everywhere, as `absolute` makes them."""
+    for pattern in (LINK, DEFINITION):
+        text = pattern.sub(lambda found: found[1] + absolute(found["target"], base, page), text)
+    return text
 
 
 def absolute(target: str, base: str, page: str) -> str:
@@ -72,7 +91,7 @@ def _value(found: re.Match[str]) -> str:
     try:
         return value.resolve(found)[3]
     except Missing:
-        return "(not recorded)"  # only in a preview: a build has stopped by now
+        return "(not recorded)"  # only in a preview: a build stops for it
 
 
 def _flatten(lines: list[str], page: str) -> list[str]:

@@ -34,6 +34,7 @@ from hooks import (
     preview,
     programs,
     publish,
+    reference,
     selfcheck,
     settings,
     social,
@@ -92,6 +93,9 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     kept.forget()
     if loud.serving():
         preview.refuse_taken_port(config)
+    elif reference.preview():
+        cause, cure = "GUIDE_PREVIEW lets pages without current records through", "unset it: it is for `make serve`"
+        raise errors.GuideError(settings.FILE, 0, cause, cure)
     settings.check(config)
     snippets = config.mdx_configs["pymdownx.snippets"]
     snippets["base_path"] = [str(settings.root_of(config) / path) for path in snippets["base_path"]]
@@ -143,9 +147,11 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
     """Check what the page shows, collect its blocks and add what belongs to it."""
     _build.fresh.add(page.url)
     _build.sources[page.file.dest_uri] = Path(page.file.abs_src_path or "")
-    file = settings.name_of(page, config)
+    file, site = settings.name_of(page, config), (config.site_url or "").rstrip("/") + "/"
+    folder = Path(page.file.src_uri).parent.as_posix()
+    folder = "" if folder == "." else f"{folder}/"
     if _is_lab(page):
-        lab = lab_pages.show(html, file=file, root=settings.root_of(config))
+        lab = lab_pages.show(html, file=file, base=site + folder, page=site + page.url, root=settings.root_of(config))
         # Its notebook is a record: what a writer edits is the script beside it.
         page.edit_url = page.edit_url and f"{page.edit_url.removesuffix('.ipynb')}.py"
         _build.labs += lab.entries
@@ -159,13 +165,12 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
     page.present_anchor_ids = (page.present_anchor_ids or set()) | set(ID.findall(html))
     if not any(block.language == "python" for block in blocks):
         return html
-    folder = Path(page.file.src_uri).parent.as_posix()
     text = notebooks.notebook(
         source=source,
         blocks=blocks,
-        title=str(page.title),
-        site=(config.site_url or "").rstrip("/") + "/",
-        folder="" if folder == "." else f"{folder}/",
+        title=front.title_of(page),
+        site=site,
+        folder=folder,
         url=page.url,
     )
     _build.files[Path(page.file.dest_uri).parent / _notebook(page)] = text
@@ -180,7 +185,7 @@ def on_env(env: Environment, config: MkDocsConfig, files: Files) -> Environment:
     whole = len(fresh) == len(shown)
     # A preview renders a page alone; the pages that gather from others follow when they are asked for.
     gathering = whole or any(preview.GATHERS in (page.content or "") for page in fresh)
-    uses = [(page.url, str(page.title), used(settings.name_of(page, config))) for page in shown]
+    uses = [(page.url, front.title_of(page), used(settings.name_of(page, config))) for page in shown]
     questions = [question for _, _, use in uses for question in use.questions]
     verification.check_ids(questions)
     if gathering:
@@ -216,9 +221,9 @@ def _blocks(config: MkDocsConfig) -> list[Block]:
 def _take_away(shown: list[Page], config: MkDocsConfig) -> None:
     """Make what is drawn from the finished pages: the self-check, the flashcards and the decks."""
     ordered = sorted(shown, key=lambda page: _build.order.get(page.url, 0))
+    use = {page.url: used(settings.name_of(page, config)) for page in shown}
     asked = bank.gather(
-        bank.PageHtml(p.url, str(p.title), _section(p), p.content or "", used(settings.name_of(p, config)).questions)
-        for p in ordered
+        bank.PageHtml(p.url, front.title_of(p), _section(p), p.content or "", use[p.url].questions) for p in ordered
     )
     words = []
     for page in shown:
@@ -288,7 +293,7 @@ on_post_build = CombinedEvent(_write, _check)
 def _section(page: Page) -> str:
     """Return the title of the part of the site that a page belongs to: the top of the path to it."""
     above = [*page.ancestors]
-    return str(above[-1].title if above else page.title)
+    return str(above[-1].title) if above else front.title_of(page)
 
 
 def _verified(page: Page, config: MkDocsConfig) -> dict[str, str]:
@@ -306,7 +311,7 @@ def _social(page: Page, config: MkDocsConfig) -> str:
     _build.files[Path(path)] = social.card(
         site=str(config.site_name),
         section="" if page.is_homepage else _section(page),
-        title=social.title_of(page.content or "", str(page.title)),
+        title=social.title_of(page.content or "", front.title_of(page)),
         text=str(page.meta.get("description", "")),
     )
     return path

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from hooks import front
@@ -33,6 +35,10 @@ WRONG = {
     "a boost that is a truth": ("0.5", "true", "6: `search: boost: True` will not do"),
     "an exclusion that is a text": ("exclude: true", "exclude: all", "7: `search: exclude: all` will not do"),
 }
+
+
+def test_a_title_is_text() -> None:
+    assert front.title_of(SimpleNamespace(title="Save &amp; load &lt;2&gt;")) == "Save & load <2>"  # type: ignore[arg-type]
 
 
 def test_what_is_right_passes() -> None:

@@ -36,6 +36,9 @@ display(Image(dot, metadata={"alt": "A dot"}))
 """
 
 
+WHERE = {"base": "https://example.org/guide/labs/", "page": "https://example.org/guide/labs/one/"}
+
+
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("project")
@@ -49,7 +52,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def shown(lab: Path) -> lab_pages.Lab:
     record = lab.with_suffix(".ipynb")
     html = convert.nb2html(str(record), execute=False, allow_errors=False)
-    return lab_pages.show(html, file=f"{labs.FOLDER}/{record.name}", root=lab.parents[2])
+    return lab_pages.show(html, **WHERE, file=f"{labs.FOLDER}/{record.name}", root=lab.parents[2])
 
 
 def test_the_record_says_where_and_when(lab: Path) -> None:
@@ -73,6 +76,14 @@ def test_it_is_shown_in_the_sites_own_markup(lab: Path) -> None:
     assert 'href="../../"' in made.html
     assert "CPU" in made.html
     assert "2 &lt; 3 cores" in made.html
+
+
+def test_the_notebook_to_take_away_links_to_the_site(lab: Path) -> None:
+    record = lab.with_suffix(".ipynb").read_text("utf8")
+    taken = str(shown(lab).files["one.ipynb"])
+    assert "[a page](https://example.org/guide/demo/page/#x) and [home](https://example.org/guide/)" in taken
+    back = taken.replace("https://example.org/guide/demo/page/#x", "../demo/page.md#x")
+    assert back.replace("https://example.org/guide/", "../index.md") == record, "nothing else changes"
 
 
 def test_images_become_files_with_their_alt_text(lab: Path) -> None:
@@ -183,7 +194,7 @@ def test_a_preview_shows_a_stale_lab_and_says_so(
     html = convert.nb2html(str(script.with_suffix(".ipynb")), execute=False, allow_errors=False)
     script.write_text(SCRIPT + "# more\n", "utf8")
     monkeypatch.setattr(loud._collector, "serving", True)
-    made = lab_pages.show(html, file=f"{labs.FOLDER}/one.ipynb", root=tmp_path)
+    made = lab_pages.show(html, **WHERE, file=f"{labs.FOLDER}/one.ipynb", root=tmp_path)
     assert "guide-stale" in made.html
     assert "changed after it was recorded. Run `make record ARGS=docs/labs/one.py`." in made.html
     said = [record.getMessage() for record in caplog.records if record.name == "mkdocs"]
@@ -198,7 +209,7 @@ def test_an_image_without_alt_text_is_an_error(lab: Path) -> None:
     try:
         record.write_text(text.replace('"alt": "A dot"', '"alt": ""'))
         with pytest.raises(GuideError, match="image without alt text"):
-            lab_pages.show(html, file=f"{labs.FOLDER}/{record.name}", root=lab.parents[2])
+            lab_pages.show(html, **WHERE, file=f"{labs.FOLDER}/{record.name}", root=lab.parents[2])
     finally:
         record.write_text(text)
 
@@ -206,13 +217,12 @@ def test_an_image_without_alt_text_is_an_error(lab: Path) -> None:
 def test_a_link_that_cannot_be_read_is_an_error(lab: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     record = lab.with_suffix(".ipynb")
     html = convert.nb2html(str(record), execute=False, allow_errors=False)
+    wrong = html.replace("../index.md", "https://[x")
     with pytest.raises(GuideError, match=r"one\.py: a link that leads nowhere: 'https://\[x'"):
-        lab_pages.show(
-            html.replace("../index.md", "https://[x"), file=f"{labs.FOLDER}/{record.name}", root=lab.parents[2]
-        )
+        lab_pages.show(wrong, **WHERE, file=f"{labs.FOLDER}/{record.name}", root=lab.parents[2])
     monkeypatch.setattr(links, "readable", lambda address: address != "../index.md")
     with pytest.raises(GuideError, match=r"one\.py:4: a link"):
-        lab_pages.show(f"{html} ", file=f"{labs.FOLDER}/{record.name}", root=lab.parents[2])
+        lab_pages.show(f"{html} ", **WHERE, file=f"{labs.FOLDER}/{record.name}", root=lab.parents[2])
 
 
 def test_every_lab_has_a_record_of_its_present_script() -> None:

@@ -6,6 +6,7 @@ import ast
 import json
 import subprocess
 import sys
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -36,6 +37,7 @@ two = between + 1
 claims = {"four": two == 4}
 """
 SITE = "https://example.org/guide/"
+PAGE = f"{SITE}demo/page/"
 
 
 def add(root: Path, name: str, body: str = FIRST, **guide: Any) -> None:
@@ -59,7 +61,7 @@ def cells(source: str) -> list[tuple[str, str]]:
         origin = fence.snippet
         program = programs.load(origin.partition(":")[0]) if origin.partition(":")[0].endswith(".py") else None
         section = origin.partition(":")[2]
-        code = "\n".join(fence.body) + "\n"
+        code = textwrap.dedent("\n".join(fence.body)) + "\n"
         if program:
             code = program.sections[section].text + "\n" if section else program.source
         run, why = ("no", "needs a TPU") if "data-run" in source.split("\n")[fence.line - 1] else ("", "")
@@ -228,10 +230,26 @@ def test_another_record_gives_another_notebook(tmp_path: Path, monkeypatch: pyte
             "*Table: [see the page](https://example.org/guide/demo/page/)*\n\nCaption.",
         ),
         ("- item\n\n    continued", "- item\n\n    continued"),
+        (
+            '`{{ x }}`, `config { ... }`, `"{:.2f}".format(x)`, ``a[0](b) ` <!-- c -->``<!-- `d` --> [e](#f)',
+            f'`{{{{ x }}}}`, `config {{ ... }}`, `"{{:.2f}}".format(x)`, ``a[0](b) ` <!-- c -->`` [e]({PAGE}#f)',
+        ),
     ],
 )
 def test_prose(text: str, made: str) -> None:
     assert to_jupyter(text, base=f"{SITE}demo/", page=f"{SITE}demo/page/") == made
+
+
+def test_a_container_goes_on_after_a_fence_in_it(root: Path) -> None:
+    box = "!!! note\n\n    Before.\n\n    ```text\n    x\n    ```\n\n    After.\n"
+    head, options = "/// quiz | What?\n    id: a\n    covers: [S2]\n", "- [x] Key {claim: a/b.py:c}\n\n    R\n///\n"
+    quiz = f"{head}\n```text\ny\n```\n\n{options}"
+    texts = [text for _, text in cells(f"# Page\n\n{box}\n{quiz}\nEnd.\n")]
+    assert texts[1:] == [
+        "# Page\n\n**Note**\n\nBefore.",
+        "```text\nx\n```",
+        f"After.\n\n*Question: [What?]({SITE}demo/page/)*\n\nEnd.",
+    ]
 
 
 def test_absolute_links() -> None:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from mkdocs.exceptions import Abort, PluginError
 
-from hooks import programs
+from hooks import programs, site
+from hooks.errors import ROOT, GuideError
 from hooks.preview import Preview, refuse_taken_port
 
 if TYPE_CHECKING:
@@ -162,6 +163,13 @@ def test_a_mistake_of_the_hooks_is_logged_with_its_place_and_tried_again(
     assert f'"{__file__}", line ' in caplog.text
     looking.rebuild()
     assert (root / "site" / "index.html").read_text() == "new"
+
+
+def test_a_build_lets_no_page_without_a_record_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GUIDE_PREVIEW", "1")
+    config = SimpleNamespace(config_file_path=str(ROOT / "mkdocs.yml"))
+    with pytest.raises(GuideError, match=r"mkdocs\.yml: GUIDE_PREVIEW lets pages"):
+        site.on_config(config)  # type: ignore[arg-type]
 
 
 def test_a_taken_port_is_named_before_the_first_build() -> None:

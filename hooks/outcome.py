@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import errno
 import importlib.metadata
+import os
 import platform
 import signal
 import unicodedata
@@ -21,7 +23,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Result:
-    """What came of a program or of a block of a page. `output` is what a block printed; a program has a record."""
+    """What came of a program or of a block of a page. `output` is what a block printed; a program has a record.
+
+    `broken` tells that the machine ended it, not what it does: it says nothing about the program.
+    """
 
     ok: bool
     error: str | None
@@ -30,6 +35,7 @@ class Result:
     executed: frozenset[str] = frozenset()
     peak_mib: int = 0
     output: str = ""
+    broken: bool = False
 
 
 @dataclass(frozen=True)
@@ -68,7 +74,9 @@ def of_program(program: Program, ended: Ended) -> Result:
             error = f"{ended.name}:{section.first}: {cause}: let it run, or remove its markers"
     seconds, peak = _seconds(ended, report), ended.end.get("peak_mib", 0)
     if error is not None:
-        return Result(False, _with_streams(error, ended.end), seconds, None, entered, peak)
+        # A full disk, a runner that ended, or the system's killer when memory is short.
+        broken = bool(ended.trouble) or ended.end.get("code") == -signal.SIGKILL or os.strerror(errno.ENOSPC) in error
+        return Result(False, _with_streams(error, ended.end), seconds, None, entered, peak, broken=broken)
     record = records.Record(
         program=program.path,
         sha256=program.sha256,

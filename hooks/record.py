@@ -155,6 +155,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("interrupted: all processes are ended; the records written so far stay", file=sys.stderr)
         return 128 + signal.SIGINT
+    if options.lock and not options.check and not outcomes:
+        locks.write(options.lock, {})  # programs may be gone
     failed = [one for one in outcomes if one.word == "failed"]
     if not outcomes:
         print("every outcome is current" if options.lock else "every record is current")
@@ -191,7 +193,12 @@ def _settle(program: Program, device: str, result: Result, *, check: bool) -> Ou
 
 
 def _settle_lock(program: Program, lock: str, result: Result, *, check: bool) -> Outcome:
-    """Write what a program did under another lock, or compare with what is on file."""
+    """Write what a program did under another lock, or compare with what is on file.
+
+    What the machine ended says nothing about the versions: nothing is written.
+    """
+    if result.broken:
+        return Outcome(program.path, "failed", result.seconds, result.error or "")
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     try:
         fresh = locks.outcome_of(program, lock, result, today)

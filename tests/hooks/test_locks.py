@@ -307,6 +307,17 @@ def test_what_the_page_about_verification_says(program: Program) -> None:
     assert data["programs"][0]["locks"]["next"] == {"status": "stale", "recorded": DAY, "said": []}
 
 
+def test_what_the_machine_ended_is_no_outcome(
+    program: Program, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results = iter([Result(False, "a.py: it was killed by signal 9", 1.0, broken=True)])
+    monkeypatch.setattr(record, "Runner", lambda: _Gives(results))
+    monkeypatch.setattr(locks, "refuse_other_versions", lambda lock: None)
+    assert record.main(["--lock", "next"]) == 1
+    assert f"failed: {program.path}" in capsys.readouterr().err
+    assert locks.load("next") == {}
+
+
 def test_the_command_writes_outcomes_and_no_record(
     program: Program, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -318,7 +329,10 @@ def test_the_command_writes_outcomes_and_no_record(
     assert not locks.file_of("next").exists()
     assert record.main(["--lock", "next"]) == 0
     assert locks.load("next")[program.path].outcome == "differs"
+    (one,) = locks.load("next").values()
+    locks.file_of("next").write_text(locks.to_text({program.path: one, "strategies/gone.py": one}))
     assert record.main(["--lock", "next"]) == 0, "nothing runs: every outcome is current"
+    assert list(locks.load("next")) == [program.path], "a program that is gone has no outcome"
     assert "every outcome is current" in capsys.readouterr().out
     assert record.main(["--lock", "next", "--check"]) == 0, "it differs as it did"
     assert record.main(["--lock", "next", "--check"]) == 1, "now it fails"

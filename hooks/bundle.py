@@ -38,7 +38,7 @@ def strip(script: str) -> str:
     """Return a script without indentation and comment lines; one with a text over several lines is left alone."""
     if any(line.count("`") % 2 for line in script.splitlines()):
         return script.strip()
-    script = re.sub(r"^[ ]*/\*.*?\*/[ ]*$", "", script, flags=re.DOTALL | re.MULTILINE)
+    script = re.sub(r"^[ ]*/\*(?:(?!\*/).)*\*/[ ]*$", "", script, flags=re.DOTALL | re.MULTILINE)
     lines = (line.strip() for line in script.splitlines())
     return "\n".join(line for line in lines if line and not line.startswith("//"))
 

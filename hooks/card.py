@@ -51,7 +51,7 @@ class Card(GuideBlock):
         parts = [
             tag(
                 "summary",
-                f"Whole program: {tag('code', html.escape(program.path))}"
+                f"Whole program: {tag('code', html.escape(program.path))} "
                 + tag("span", words(program.title), class_="program-title"),
             ),
             tag(

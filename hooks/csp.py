@@ -6,6 +6,7 @@ import re
 from base64 import b64encode
 from hashlib import sha256
 
+CHARSET = '<meta charset="utf-8">'
 _SCRIPT = re.compile(r"<script(?P<attributes>[^>]*)>(?P<code>.*?)</script>", re.DOTALL | re.IGNORECASE)
 _TYPE = re.compile(r"""\btype\s*=\s*["']?([^"'\s>]+)""", re.IGNORECASE)
 # What a browser executes; other types are data, which no policy concerns.
@@ -49,10 +50,13 @@ def policy(html: str) -> str:
 
 
 def add_policy(html: str) -> str:
-    """Return the page with its policy as the first element of its head, before anything that the policy governs.
+    """Return the page with its encoding and its policy first in its head, before anything that the policy governs.
+
+    The encoding must stand in the first 1024 bytes: https://html.spec.whatwg.org/multipage/semantics.html#charset.
 
     Instant navigation keeps the policy of the page that was loaded first and adds those of later pages. So pages are to
     have the same inline scripts; tests/site/test_browser.py checks that they do.
     """
     meta = f'<meta http-equiv="Content-Security-Policy" content="{policy(html)}">'
-    return re.sub(r"<head>", lambda head: head[0] + meta, html, count=1)
+    html = html.replace(CHARSET, "", 1)
+    return re.sub(r"<head>", lambda head: f"{head[0]}{CHARSET}{meta}", html, count=1)

@@ -132,5 +132,6 @@ def _whole(root: Path) -> str:
     names = [path.relative_to(root).as_posix() for path in paths]
     # The packages of a lock are those for this machine; a preview goes on without records.
     here = f"{sys.platform} {platform.machine()} {sys.version} {reference.preview()}"
-    listed = [*digests(shared(root), root), *sorted(names), *sorted(_files()), here]
+    # The lock file anew: `remember` knows it as it was when a long preview started.
+    listed = [*digests([*shared(root), root / "uv.lock"], root), *sorted(names), *sorted(_files()), here]
     return sha256("\0".join(listed).encode()).hexdigest()

@@ -14,7 +14,7 @@ import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
@@ -131,7 +131,16 @@ def _javascript(block: Block, _root: Path) -> None:
 
 
 def _json(block: Block, _root: Path) -> None:
-    json.loads(block.code)
+    def keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        names = [name for name, _ in pairs]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise CheckError(f"the key {twice[0]!r} stands twice in an object")
+        return dict(pairs)
+
+    def constant(name: str) -> None:
+        raise CheckError(f"JSON has no {name}")
+
+    json.loads(block.code, object_pairs_hook=keys, parse_constant=constant)
 
 
 def _yaml(block: Block, _root: Path) -> None:

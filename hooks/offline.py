@@ -21,6 +21,7 @@ from hooks import classic, loud, moment, settings, widget
 from hooks.aliases import INDEX
 from hooks.archive import zipped
 from hooks.cache import digests, remember
+from hooks.csp import CHARSET
 from hooks.selfcheck import slug
 
 if TYPE_CHECKING:
@@ -30,7 +31,10 @@ if TYPE_CHECKING:
 
 # Also in the scripts with the questions, where HTML stands in a JSON text.
 LINK = re.compile(r'(?P<before>\b(?:href|src|data-again)=(?P<quote>\\?"))(?P<url>[^"\\]*)(?P=quote)')
-POLICY = re.compile(r'(?P<head><head><meta http-equiv="Content-Security-Policy" content=")(?P<policy>[^"]*)(?P<end>">)')
+POLICY = re.compile(
+    rf'(?P<head><head>{re.escape(CHARSET)}<meta http-equiv="Content-Security-Policy" content=")'
+    r'(?P<policy>[^"]*)(?P<end>">)'
+)
 MODULE = re.compile(
     rf'<script type="module" src="(?P<folder>[^"]*{re.escape(widget.FOLDER)}/){re.escape(widget.SHOWS)}">'
 )

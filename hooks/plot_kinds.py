@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from matplotlib.lines import Line2D
@@ -89,7 +90,7 @@ def bars(ax: Axes, data: dict[str, Any], width: float, looks: dict[str, int]) ->
         drawn = make(at, values, thick * 0.94, hatch=hatch_of(index), clip_on=False, **look, **start)
         rows.append(drawn)
         if direct:
-            ax.bar_label(drawn, [short(float(f"{v:.3g}")) for v in values], padding=2)
+            ax.bar_label(drawn, ["" if math.isnan(v) else short(float(f"{v:.3g}")) for v in values], padding=2)
         base = [a + b for a, b in zip(base, values, strict=True)] if stacked else base
         everything += base if stacked else known(values)
         legend.append((Patch(hatch=hatch_of(index), **look), label))

@@ -15,6 +15,7 @@ from hooks.cache import cached
 from hooks.reference import Missing
 
 SOURCES = ("plot_svg.py", "plot_parts.py", "plot_layout.py", "plot_kinds.py", "plot_cells.py")
+DRAW = ("matplotlib", "contourpy", "numpy")
 
 
 def svg(data: dict[str, Any], *, ident: str, alt: str, name: str) -> str:
@@ -51,7 +52,7 @@ def _draw(data: dict[str, Any], ident: str, name: str) -> str:
 
 @functools.cache
 def _drawer() -> str:
-    """Return what a drawing depends on besides its data: this package's drawing modules and matplotlib's version."""
+    """Return what a drawing depends on besides its data: this package's drawing modules, and the packages that draw."""
     here = Path(__file__).parent
     text = "".join((here / source).read_text("utf-8") for source in SOURCES)
-    return f"{sha256(text.encode()).hexdigest()} matplotlib {version('matplotlib')}"
+    return " ".join([sha256(text.encode()).hexdigest(), *(f"{name} {version(name)}" for name in DRAW)])

@@ -1,8 +1,9 @@
 """Keep the results of runs that went well under `.cache/runs`, one file each, named by what the result depends on.
 
 The key of a program is made from its source, the files it needs beside it and its options, the lock file, the modules
-that run it, the device and Python's version. The key of a page's blocks holds their sources instead. Nothing else
-enters it. `FRESH=1` in the environment, or `CI=true`, reads nothing from the cache.
+that run it, the device (of accelerators also which the user chose) and Python's version. The key of a page's blocks
+holds their sources instead. Nothing else enters it. `FRESH=1` in the environment, or `CI=true`,
+reads nothing from the cache.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from hooks import atomic, records
 from hooks.errors import ROOT, GuideError
+from hooks.launch import KEPT_ENV
 from hooks.outcome import Result
 
 if TYPE_CHECKING:
@@ -122,6 +124,8 @@ def reads() -> bool:
 def _key(**parts: Any) -> str:
     parts["lock"] = hashlib.sha256(records.LOCK.read_bytes()).hexdigest()
     parts["python"] = [platform.python_version(), sys.platform, platform.machine()]
+    if parts["device"] != "cpu":  # which of the accelerators
+        parts["chosen"] = {name: os.environ.get(name, "") for name in sorted(KEPT_ENV)}
     parts["runner"] = {name: _digest(name) for name in RUNNER}
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 

@@ -101,6 +101,7 @@ class Runner:
             known = records.load(program, device)
         message = _message(device, options.devices, options.seconds)
         file = program.file
+        message["env"] |= options.env  # after the device's: the program's own word counts
         message["name"] = file.relative_to(ROOT).as_posix() if file.is_relative_to(ROOT) else program.path
         message["file"] = str(file)
         message["sha256"], message["beside"] = program.sha256, [str(one) for one in program.companions]

@@ -30,6 +30,11 @@ def test_scripts_lose_comments_of_their_own_line() -> None:
     assert bundle.strip(script) == '(() => {\nconst a = "/* b */ // c"; // stays\n})();'
 
 
+def test_code_after_a_comment_stays() -> None:
+    script = "/** @type {X} */ const x = 1;\nconst y = 2;\n/* b */\nconst z = 3;"
+    assert bundle.strip(script) == "/** @type {X} */ const x = 1;\nconst y = 2;\nconst z = 3;"
+
+
 def test_a_script_with_text_over_lines_is_left_alone() -> None:
     script = "const a = `\n  // not a comment\n`;"
     assert bundle.strip(script) == script

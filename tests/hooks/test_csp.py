@@ -18,7 +18,8 @@ def source(code: str) -> str:
 
 def test_the_policy_comes_first_and_allows_the_pages_own_scripts() -> None:
     html = csp.add_policy(PAGE.format("<script>a()</script><script>b()</script><script>a()</script>"))
-    assert html.startswith('<html><head><meta http-equiv="Content-Security-Policy"')
+    assert html.startswith('<html><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy"')
+    assert html.count("charset") == 1
     assert f"script-src 'self' {source('a()')} {source('b()')}\"" in html
 
 

@@ -121,6 +121,12 @@ def test_gaps_are_gaps() -> None:
     assert line.count("M") == 2
 
 
+def test_a_bar_that_is_missing_has_no_label() -> None:
+    svg = draw({"kind": "bars", "categories": ["a", "b"], "series": {"s": [2, None]}})
+    assert ">2<" in svg
+    assert "nan" not in svg
+
+
 @pytest.mark.parametrize("more", [{}, {"stacked": True}], ids=["beside", "stacked"])
 @pytest.mark.parametrize("flat", [True, False], ids=["lying", "standing"])
 def test_bars_on_a_logarithmic_axis_stay_inside(more: dict[str, Any], *, flat: bool) -> None:

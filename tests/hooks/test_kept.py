@@ -139,6 +139,14 @@ def test_a_kept_page_is_the_rendered_one(project: Path) -> None:
     assert first[-1].outputs == [used.Use(PATH, "setup", PAGE)]
 
 
+def test_a_preview_sees_another_lock(project: Path) -> None:
+    page(project)
+    kept.forget()  # each build of a preview does
+    (project / "uv.lock").write_text("other", "utf8")
+    page(project)
+    assert Rendered.made == 2
+
+
 def test_a_page_that_warned_warns_again(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Rendered, "warns", True)
     loud.start(serving=False)

@@ -54,6 +54,8 @@ BAD = [
     ("js", "let = ;\n", "SyntaxError"),
     ("js", "throw new Error('boom')\n", "boom"),
     ("json", "{'a': 1}\n", "property name"),
+    ("json", '{"b": {"a": 1, "a": 2}}\n', "the key 'a' stands twice"),
+    ("json", '{"a": NaN}\n', "JSON has no NaN"),
     ("markdown", "```python\nx\n", "never closed"),
     ("markdown", "/// note | a\n", "never closed"),
     ("python", "x = (\n", "never closed"),

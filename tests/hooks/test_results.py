@@ -102,6 +102,15 @@ def test_another_device_has_another_key(write: Write) -> None:
     assert len({results.program_key(program, device) for device in ("cpu", "gpu", "tpu")}) == 3
 
 
+def test_other_accelerators_have_another_key(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    program, keys = write(SOURCE), {}
+    for chosen in ("0", "0,1"):
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", chosen)
+        keys[chosen] = [results.program_key(program, device) for device in ("cpu", "gpu")]
+    assert keys["0"][0] == keys["0,1"][0], "a CPU sees none"
+    assert keys["0"][1] != keys["0,1"][1]
+
+
 def test_another_lock_has_another_key(write: Write, house: Path) -> None:
     before = results.program_key(write(SOURCE))
     with (house / "uv.lock").open("a") as lock:

@@ -69,6 +69,15 @@ def test_a_fake_device_reaches_the_program(runner: Runner, program: Make, monkey
     assert result.record.claims == {"fake": True}
 
 
+def test_a_programs_own_variables_count_more_than_the_devices(
+    runner: Runner, program: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(devices.TABLE, "cpu", devices.Device("cpu", "CPU", env={"PLACE": "there"}))
+    result = run(runner, program("import os\nclaims = {'own': os.environ['PLACE'] == 'here'}", env={"PLACE": "here"}))
+    assert result.record is not None, result.error
+    assert result.record.claims == {"own": True}
+
+
 @pytest.mark.parametrize("chosen", [None, "3"])
 def test_what_hides_the_gpus_from_the_server_does_not_reach_a_job_for_a_gpu(
     chosen: str | None, monkeypatch: pytest.MonkeyPatch

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from hooks.devices import TABLE
+
 REQUIRED: dict[str, tuple[str, ...]] = {
     "lines": ("x", "series"),
     "bars": ("categories", "series"),
@@ -148,8 +150,10 @@ def _wrong_table(table: Any) -> str:
             return f"row {at} has {found} for {len(columns)} columns"
         for cell in row:
             if isinstance(cell, dict):
-                if set(cell) - {"text", "note"} or not all(isinstance(part, str) for part in cell.values()):
-                    return f"row {at} has a cell that is not {{'text': ..., 'note': ...}}"
+                if set(cell) - {"text", "note", "device"} or not all(isinstance(part, str) for part in cell.values()):
+                    return f"row {at} has a cell that is not {{'text': ..., 'note': ..., 'device': ...}}"
+                if cell.get("device", "cpu") not in TABLE:
+                    return f"row {at} has a cell of the device '{cell['device']}', not one of {', '.join(TABLE)}"
             elif not isinstance(cell, (str, int, float, bool)):
                 return f"row {at} has a cell of {type(cell).__name__}"
     return ""

@@ -1,7 +1,8 @@
 """`/// table`: a table from a record; the content is its caption.
 
 Truth is shown by a word and a mark, notes are numbered links to a list below the table: keyboard, touch and print
-reach them. With `versions: true` a column for each other lock says of each row whether it is the same there
+reach them. A cell of which the record says that it needs another device comes from that device's record, where there is
+one. With `versions: true` a column for each other lock says of each row whether it is the same there
 (`hooks.locks`).
 """
 
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pymdownx.blocks.block import type_boolean
 
-from hooks import locks, place, reference
+from hooks import locks, place, records, reference
 from hooks.markup import GuideBlock, anchor, stamp, sub, tag, words
 from hooks.reference import Missing
 from hooks.used import Use, used
@@ -19,6 +20,9 @@ from hooks.value import four_digits
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
+
+    from hooks.records import Record
+    from hooks.reference import Reference
 
 # With more columns than these, cells stand closer.
 MANY = 8
@@ -52,8 +56,8 @@ class Table(GuideBlock):
         caption = sub(table, "caption", id=f"{ident}-caption")
         caption.extend(content)
         notes: list[str] = []
-        columns, rows = data["columns"], data["rows"]
-        said = [f"Measured · {stamp(record)}"]
+        columns, (rows, others) = data["columns"], _with_other_devices(ref, data)
+        said = [f"Measured · {stamp(one)}" for one in (record, *others)]
         for lock in locks.names() if self.options["versions"] else ():
             program = reference.program_of(ref.program)
             columns = [*columns, locks.heading(lock)]
@@ -74,6 +78,38 @@ class Table(GuideBlock):
             ]
             sub(block, "div").text = self.stash(tag("ol", "".join(items), class_="guide-notes"))
         sub(block, "div").text = self.stash("".join(tag("p", text, class_="guide-stamp") for text in said))
+
+
+def _with_other_devices(ref: Reference, data: dict[str, Any]) -> tuple[list[list[Any]], list[Record]]:
+    """Put cells of other devices' records where the table says which device they need.
+
+    Such a cell is `{"text": ..., "device": "tpu"}`. In the record of that device the cell of this row (by its first
+    cell) and column stands in the table of the same name.
+
+    Returns:
+        The rows, and the records that cells came from.
+    """
+    wanted = {cell["device"] for row in data["rows"] for cell in row if isinstance(cell, dict) and "device" in cell}
+    known: dict[tuple[Any, Any, str], Any] = {}
+    others: list[Record] = []
+    for device in sorted(wanted):
+        record, _ = records.current_or_why(reference.program_of(ref.program), device)
+        if record and ref.name in record.tables:
+            table = record.tables[ref.name]
+            others.append(record)
+            known |= {
+                (device, _plain(row[0]), column): cell
+                for row in table["rows"]
+                for column, cell in zip(table["columns"], row, strict=True)
+            }
+    rows = [
+        [
+            known.get((cell.get("device"), _plain(row[0]), column), cell) if isinstance(cell, dict) else cell
+            for column, cell in zip(data["columns"], row, strict=True)
+        ]
+        for row in data["rows"]
+    ]
+    return rows, others
 
 
 def draw(columns: list[str], rows: list[list[Any]], ident: str, notes: list[str]) -> str:

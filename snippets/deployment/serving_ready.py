@@ -70,6 +70,25 @@ def probe(address, path):
 
 # --8<-- [end:probe]
 
+
+# --8<-- [start:command]
+READY = r"""
+exec 3<>/dev/tcp/$1/$2
+printf 'GET /v1/models/%s HTTP/1.0\r\n\r\n' "$3" >&3
+grep --quiet '"AVAILABLE"' <&3
+"""
+
+
+def ready(address, path):
+    """Return the exit code of a probe that needs only bash and grep: 0 where a version is available."""
+    command = ["bash", "-c", READY, "probe", *address.split(":"), path]
+    return subprocess.run(
+        command, check=False, stderr=subprocess.DEVNULL, timeout=30
+    ).returncode
+
+
+# --8<-- [end:command]
+
 work = tempfile.TemporaryDirectory()
 base = pathlib.Path(work.name, "digits")
 model.export(base / "1", verbose=False)
@@ -101,7 +120,11 @@ with work, ModelServer(*flags) as server:
         seen[path] = probe(server.rest, path)
         print(f"{path}: {seen[path][0]}, ready: {seen[path][1]}")
     # --8<-- [end:states]
-gone = probe(server.rest, "digits")
+    # --8<-- [start:bash]
+    codes = {path: ready(server.rest, path) for path in seen}
+    print(codes)
+    # --8<-- [end:bash]
+gone, code_of_nobody = probe(server.rest, "digits"), ready(server.rest, "digits")
 
 claims = {
     "curl_equals_the_signature": bool(np.allclose(by_curl, direct, atol=1e-6)),
@@ -111,5 +134,9 @@ claims = {
     "the_model_is_ready_while_one_version_is": seen["digits"] == (200, True),
     "an_unknown_model_is_404": seen["digit"] == (404, False),
     "nobody_answers_when_it_has_ended": gone == (None, False),
+    "bash_finds_what_the_probe_finds": all(
+        (codes[path] == 0) == seen[path][1] for path in seen
+    ),
+    "bash_fails_where_nobody_answers": code_of_nobody == 1,
 }
 measures = {"server": server.name}

@@ -411,6 +411,7 @@ no_tpu = {
     "text": "not yet run",
     "note": "No TPU here, and the TensorFlow that this guide locks supports none. Where TensorFlow sees one: "
     "make record DEVICE=tpu ARGS=strategies/support_table.py",
+    "device": "tpu",
 }
 said = {
     at: {True: "yes", False: "no"}.get(worked, worked) for at, worked in support.items()

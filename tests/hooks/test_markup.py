@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from bs4 import BeautifulSoup
@@ -187,6 +187,28 @@ def test_notes_that_agree_are_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     ids = [tag["id"] for tag in soup.select("[id]")]
     assert len(ids) == len(set(ids))
     assert not soup.select("b")
+
+
+def test_a_cell_comes_from_the_record_of_the_device_that_it_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def tables(*columns: str, **rows: list[Any]) -> dict[str, dict[str, Any]]:
+        return {"matrix": {"columns": ["API", *columns], "rows": [[name, *cells] for name, cells in rows.items()]}}
+
+    def seen() -> list[str]:
+        return [cell.get_text() for cell in soup_of(TABLE).select("tbody td")]
+
+    missing = {"text": "not yet run", "note": "No GPU here.", "device": "gpu"}
+    here = tables("Mirrored", "GPU", fit=["yes", missing], loop=["yes", missing])
+    there = tables("GPU", "Mirrored", loop=[{"text": "no", "note": "It raises."}, "yes"], fit=["yes", "no"])
+    program = house.build(tmp_path / "snippets", monkeypatch, tables=here)
+    assert seen() == ["yes", "not yet run1", "yes", "not yet run1"]
+    records.write(house.record_of(program, device="gpu", hardware="1 x NVIDIA H200", tables=there))
+    assert seen() == ["yes", "yes", "yes", "no1"]
+    assert [line.get_text().split(" · ")[1] for line in soup_of(TABLE).select(".guide-stamp")] == ["CPU", "GPU"]
+    program.file.write_text(house.SOURCE + "x = 2\n", encoding="utf-8")
+    records.write(house.record_of(programs.load(house.PATH), tables=here))
+    assert seen() == ["yes", "not yet run1", "yes", "not yet run1"]
 
 
 @pytest.mark.usefixtures("program")

@@ -38,7 +38,7 @@ TEST = $(RECORD) --check
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help serve site test check record lock bundle demo bench sturdy audit lighthouse screenshot clean
+.PHONY: help serve site test check record lock bundle demo bench growth sturdy audit lighthouse screenshot clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -80,6 +80,9 @@ demo: .venv/.test ## Train the demo's model again, by its program
 
 bench: .venv/.all ## Compare this runner with fresh interpreters, nbmake and pytest-markdown-docs, in one go
 	$(PY) -m tests.bench $(ARGS)
+
+growth: .venv/.test ## Measure how the strict build grows with the pages (ARGS="--copies 1,4 --times 1"); wants an idle machine
+	$(PY) -m tests.growth $(ARGS)
 
 sturdy: .venv/.test $(NPM) ## Run all tests twenty times, in another order each time (ARGS="--runs 1 --load --seed 7")
 	$(PY) -m tests.sturdy $(ARGS)

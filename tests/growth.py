@@ -1,7 +1,7 @@
 """Measure how the strict build grows with the number of pages, and what the hooks add to MkDocs and its theme.
 
-    python -m tests.growth                1, 4 and 16 times the pages of the sections
-    python -m tests.growth --copies 1,4   some of them
+    make growth                                          1, 4 and 16 times the pages of the sections
+    make growth ARGS="--copies 3 --times 1 --most 1.4"   one size, once; fails where the hooks add more than 40 %
 
 A copy of a section has pages, programs, records and questions of its own: names and ids are others, each program has a
 line more and so another hash. What gathers the whole site (self-check, errors, sources, glossary) is there once. Each
@@ -125,12 +125,14 @@ def build(project: Path, config: str) -> Took:
     return Took(time.perf_counter() - start, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
 
 
-def main() -> None:
-    """Print a line for each number of copies."""
+def main() -> int:
+    """Print a line for each number of copies; return 1 where the guide took too long beside plain MkDocs."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--copies", default="1,4,16", help="how many of each section (default: 1,4,16)")
     parser.add_argument("--times", type=int, default=3, help="builds of each kind; the quickest counts (default: 3)")
+    parser.add_argument("--most", type=float, default=float("inf"), help="times plain MkDocs that the guide may take")
     options = parser.parse_args()
+    ratios = []
     print(
         f"{'copies':>6}{'pages':>7}{'plain [s]':>11}{'first [s]':>11}{'guide [s]':>11}{'guide/plain':>13}"
         f"{'guide [s/page]':>16}{'guide [s wall]':>16}{'peak [MiB]':>12}{'load':>6}"
@@ -144,13 +146,18 @@ def main() -> None:
             pairs = [(build(project, PLAIN), build(project, GUIDE)) for _ in range(options.times)]
             plain, guide = (min(took, key=lambda one: one.own) for took in zip(*pairs, strict=True))
             pages = len(list((project / "docs").rglob("*.md")))
+        ratios.append(guide.own / plain.own)
         print(
             f"{copies:>6}{pages:>7}{plain.own:>11.1f}{first.own:>11.1f}{guide.own:>11.1f}"
-            f"{guide.own / plain.own:>13.2f}{guide.own / pages:>16.3f}{guide.wall:>16.1f}{guide.peak:>12.0f}"
+            f"{ratios[-1]:>13.2f}{guide.own / pages:>16.3f}{guide.wall:>16.1f}{guide.peak:>12.0f}"
             f"{os.getloadavg()[0]:>6.1f}",
             flush=True,
         )
+    if max(ratios) > options.most:
+        print(f"growth: the guide took {max(ratios):.2f} times as long as plain MkDocs, more than {options.most}")
+        return 1
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -22,8 +22,8 @@
 # %% [markdown]
 # ## Devices
 #
-# On a machine with several GPUs the lab uses them. A single GPU it splits into two logical devices, and without one it splits
-# the CPU into four. The parts share the same hardware, so several replicas have no more to compute with than one.
+# On a machine with several GPUs the lab uses them. It splits a single GPU into two logical devices and, where there is no
+# GPU, the CPU into four. The parts share the same hardware, so several replicas have no more to compute with than one.
 
 # %%
 import time

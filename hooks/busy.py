@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 
 from hooks import devices
 
@@ -23,3 +24,25 @@ def stretched(seconds: float) -> float:
     except OSError:  # the system does not say
         return seconds
     return seconds * min(MOST, max(1.0, wanted / devices.cores()))
+
+
+class Limit:
+    """A time limit that begins now. What the machine does is asked when it is reached, not before.
+
+    Args:
+        seconds: the limit on a machine that does nothing else.
+
+    Attributes:
+        allowed: what it has come to so far.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.allowed = self._seconds = seconds
+        self._begun = time.monotonic()
+
+    def left(self) -> float:
+        """Return how many seconds are left; 0 where the limit is over, also on a machine as busy as this one is now."""
+        gone = time.monotonic() - self._begun
+        if gone >= self.allowed:
+            self.allowed = max(self.allowed, stretched(self._seconds))
+        return max(0.0, self.allowed - gone)

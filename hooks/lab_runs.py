@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import nbformat
 
-from hooks import atomic, compare, devices, labs, launch, loud
+from hooks import atomic, busy, compare, devices, labs, launch, loud
 from hooks.errors import GuideError
 from hooks.metadata import Options
 
@@ -42,10 +42,10 @@ def run(script: Path, device: str = "cpu") -> nbformat.NotebookNode:
     from nbclient import NotebookClient, exceptions  # noqa: PLC0415 - only tests and `make record` have it
 
     notebook, begun = labs.read(script), [0]
-    lines = _lines(script, notebook)
+    lines, seconds = _lines(script, notebook), round(busy.stretched(SECONDS))
     client = NotebookClient(
         notebook,
-        timeout=SECONDS,
+        timeout=seconds,
         kernel_name="python3",
         allow_errors=False,
         on_cell_start=lambda cell, cell_index: begun.append(cell_index),
@@ -62,7 +62,7 @@ def run(script: Path, device: str = "cpu") -> nbformat.NotebookNode:
             line = _line(error, notebook, lines) or lines[begun[-1]]
             raise GuideError(script, line, f"cell {begun[-1] + 1} failed: {cause}", "correct the cell") from None
         except exceptions.CellTimeoutError:
-            cause = f"cell {begun[-1] + 1} still ran after {SECONDS} s"
+            cause = f"cell {begun[-1] + 1} still ran after {seconds} s"
             raise GuideError(script, lines[begun[-1]], cause, "make it do less") from None
         except exceptions.DeadKernelError:
             cause = f"cell {begun[-1] + 1} ended the kernel"

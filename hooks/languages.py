@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from hooks import errors, interpreter, yaml_lines
+from hooks import busy, errors, interpreter, yaml_lines
 
 if TYPE_CHECKING:
     from hooks.blocks import Block
@@ -219,7 +219,7 @@ def _call(command: list[str], *, stdin: str = "", cwd: Path | None = None) -> No
     """Run a command with a time limit and raise what it said when it fails; what it starts ends with it."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
     with subprocess.Popen(
-        [*interpreter.command("family", "contained"), str(SECONDS), *command],
+        [*interpreter.command("family", "contained"), f"{busy.stretched(SECONDS):.0f}", *command],
         cwd=cwd,
         env={**os.environ, "PATH": path, "TF_CPP_MIN_LOG_LEVEL": "3"},
         encoding="utf-8",

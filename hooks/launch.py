@@ -45,6 +45,7 @@ class Launcher:
 
     def __init__(self, preload: Sequence[str], place: Path | None) -> None:
         self.preload = tuple(preload)
+        self._clean = clean()  # now: the environment of this process may change while threads start others
         self._place, self._made, self._closed = place, 0, False
         self._folder: Path | None = None
         self._lock = threading.Lock()
@@ -149,7 +150,7 @@ class Launcher:
     def _env(self) -> dict[str, str]:
         # What these write when they are imported, and the user's settings of them, which could change a result.
         homes = {"KERAS_HOME": str(self._base() / "keras"), "MPLCONFIGDIR": str(self._base() / "matplotlib")}
-        return {**clean(), **homes}
+        return {**self._clean, **homes}
 
 
 def clean() -> dict[str, str]:

@@ -6,11 +6,14 @@ import os
 import subprocess
 from typing import TYPE_CHECKING
 
+from hooks import busy, errors
+
 if TYPE_CHECKING:
     from pathlib import Path
 
 # The first that a zip archive can hold: 1980-01-02, for sources that have no history.
 EARLIEST = 315_619_200
+SECONDS = 60
 
 
 def of_sources(root: Path) -> int:
@@ -21,13 +24,21 @@ def of_sources(root: Path) -> int:
 
     Args:
         root: the project's folder.
+
+    Raises:
+        GuideError: git takes too long; the bytes of the site would be others.
     """
     named = os.environ.get("SOURCE_DATE_EPOCH", "")
     if named.isdigit():
         return max(int(named), EARLIEST)
     command = ["git", "-C", str(root), "log", "-1", "--format=%ct"]
+    seconds = busy.stretched(SECONDS)
     try:
-        said = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True).stdout.strip()
-    except (OSError, subprocess.SubprocessError):
+        said = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=True).stdout.strip()
+    except subprocess.TimeoutExpired:
+        cause = f"git did not say within {seconds:.0f} s when the sources last changed"
+        cure = "build again when the machine does less, or set SOURCE_DATE_EPOCH"
+        raise errors.GuideError(root / ".git", 0, cause, cure) from None
+    except (OSError, subprocess.CalledProcessError):  # no git, or no history
         return EARLIEST
     return max(int(said), EARLIEST) if said.isdigit() else EARLIEST

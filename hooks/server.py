@@ -29,13 +29,14 @@ import signal
 import socket
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import Any
 
 from hooks import busy, child, family
 
 TAIL = 30
+# Seconds in which a program says which line of it runs.
+ANSWER = 2
 _NOISE = re.compile(
     r"^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+: )?I ?(\d{4} |tensorflow/|external/)"
     r"|^WARNING: All log messages before absl::|failed call to cuInit"
@@ -176,28 +177,23 @@ def _watch(job: dict[str, Any], pid: int, runner: socket.socket, reports: int, l
             stack.callback(os.close, handle)
             watched.append(handle)
             wait = 0.5
-        begun = time.monotonic()
-        deadline = begun + job["seconds"]
+        limit = busy.Limit(job["seconds"])
         status, usage, timeout = None, None, False
         while status is None:
-            left = deadline - time.monotonic()
-            ready = select.select(watched, [], [], max(0.0, min(wait, left)))[0]
+            ready = select.select(watched, [], [], min(wait, limit.left()))[0]
             if reports in ready and _pass_on(reports, runner) and job["blocks"]:
-                begun = time.monotonic()  # each block has the time limit for itself
-                deadline = begun + job["seconds"]
+                limit = busy.Limit(job["seconds"])  # each block has it for itself
             if runner in ready and not runner.recv(1):
                 raise BrokenPipeError
             done, found, used = os.wait4(pid, os.WNOHANG)
             if done:
                 status, usage = found, used
-            elif time.monotonic() >= deadline:
-                deadline = max(deadline, begun + busy.stretched(job["seconds"]))
-                timeout = time.monotonic() >= deadline
-                if timeout:
-                    break
+            elif not limit.left():
+                timeout = True
+                break
     end: dict[str, Any] = {"timeout": timeout, "code": None, "left": [], "line": 0, "peak_mib": 0}
     if timeout:
-        end["waited"] = round(deadline - begun, 1)
+        end["waited"] = round(limit.allowed, 1)
         end["line"] = _running_line(pid, lines, job)
         os.kill(pid, signal.SIGKILL)
         _, status, usage = os.wait4(pid, 0)
@@ -223,16 +219,19 @@ def _pass_on(reports: int, runner: socket.socket) -> bool:
 
 
 def _running_line(pid: int, lines: int, job: dict[str, Any]) -> int:
-    """Ask the program which of its own lines runs; 0 where it does not say within a second."""
+    """Ask the program which of its own lines runs; 0 where it does not say within a few seconds."""
     with contextlib.suppress(OSError):
         os.kill(pid, child.WHERE)
-    if not select.select([lines], [], [], 1.0)[0]:
-        return 0
-    time.sleep(0.05)  # the answer comes in pieces
-    text = os.read(lines, 1 << 16).decode("utf-8", "replace")
     files = [job["file"]] if job["file"] else [block["file"] for block in job["blocks"]]
-    found = (re.findall(rf'File "{re.escape(file)}", line (\d+)', text) for file in files)
-    return next((int(numbers[0]) for numbers in found if numbers), 0)
+    own = re.compile(rf'File "(?:{"|".join(map(re.escape, files))})", line (\d+) in .*\n')
+    text, limit = "", busy.Limit(ANSWER)
+    while not (found := own.search(text)) and (left := limit.left()):
+        if select.select([lines], [], [], left)[0]:
+            part = os.read(lines, 1 << 16)  # the answer comes in pieces, the innermost line first
+            if not part:
+                break
+            text += part.decode("utf-8", "replace")
+    return int(found[1]) if found else 0
 
 
 def _tail(file: Path) -> str:

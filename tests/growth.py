@@ -15,9 +15,11 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -95,7 +97,7 @@ def build(project: Path, config: str) -> Took:
     """Build a project and return what that took.
 
     Raises:
-        SystemExit: the build failed.
+        SystemExit: the build failed, or took longer than `SECONDS`.
     """
     command = [
         sys.executable,
@@ -113,16 +115,21 @@ def build(project: Path, config: str) -> Took:
     start = time.perf_counter()
     with (project / "log").open("wb") as log:
         process = subprocess.Popen(command, cwd=project, env=env, stdout=log, stderr=log)
+        watchdog = threading.Timer(SECONDS, os.kill, (process.pid, signal.SIGKILL))
+        watchdog.start()
         try:
             _, status, used = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(status)
         finally:
+            watchdog.cancel()
             if process.returncode is None:
                 process.kill()
                 process.wait()
+    took = time.perf_counter() - start
     if process.returncode:
-        sys.exit(f"growth: the build with {config} failed:\n{(project / 'log').read_text('utf8')[-2000:]}")
-    return Took(time.perf_counter() - start, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
+        said = (project / "log").read_text("utf8")[-2000:]
+        sys.exit(f"growth: the build with {config} failed after {took:.0f} s, with {process.returncode}:\n{said}")
+    return Took(took, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
 
 
 def main() -> int:

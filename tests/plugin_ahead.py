@@ -18,14 +18,18 @@ import shlex
 import signal
 import subprocess
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from subprocess import PIPE
 from typing import TYPE_CHECKING, Any, Protocol
 
+import psutil
 import pytest
 
+from hooks import busy
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from concurrent.futures import Future
 
 # Seconds that a process may take to end what it started.
@@ -35,11 +39,20 @@ PATIENCE = 20
 class Run(Protocol):
     """Runs a command to its end and returns what it printed.
 
-    It raises `RuntimeError`, with all that was printed, where the command failed or the session has ended, and
-    `subprocess.TimeoutExpired` after too many seconds.
+    Its environment is that of the session's start, with `env` besides: tests change that of this process meanwhile. A
+    busy machine has more seconds. It raises `RuntimeError`, with all that was printed, where the command failed or the
+    session has ended, and `subprocess.TimeoutExpired` after too many seconds.
     """
 
-    def __call__(self, command: Sequence[str], *, seconds: float, text: str = "", **options: Any) -> str: ...
+    def __call__(
+        self,
+        command: Sequence[str],
+        *,
+        seconds: float,
+        text: str = "",
+        env: Mapping[str, str] | None = None,
+        **options: Any,
+    ) -> str: ...
 
 
 class Ahead:
@@ -49,6 +62,7 @@ class Ahead:
     """
 
     def __init__(self) -> None:
+        self._env = dict(os.environ)
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="ahead")
         self._futures: dict[str, Future[Any]] = {}
         self._process: subprocess.Popen[str] | None = None
@@ -80,7 +94,16 @@ class Ahead:
             _end(process)
         self._pool.shutdown(cancel_futures=True)
 
-    def _run(self, command: Sequence[str], *, seconds: float, text: str = "", **options: Any) -> str:
+    def _run(
+        self,
+        command: Sequence[str],
+        *,
+        seconds: float,
+        text: str = "",
+        env: Mapping[str, str] | None = None,
+        **options: Any,
+    ) -> str:
+        options["env"] = {**self._env, **(env or {})}
         with self._lock:
             if self._closed:
                 raise RuntimeError("the session has ended")
@@ -89,7 +112,7 @@ class Ahead:
                 command, text=True, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True, **options
             )
         try:
-            out, err = process.communicate(text, timeout=seconds)
+            out, err = _said(process, text, seconds)
         except subprocess.TimeoutExpired:
             _end(process)
             with contextlib.suppress(subprocess.TimeoutExpired):  # what left the session may hold the pipes
@@ -103,13 +126,43 @@ class Ahead:
         return out
 
 
+def _said(process: subprocess.Popen[str], text: str, seconds: float) -> tuple[str, str]:
+    """Return what a process prints until its end, on both pipes.
+
+    Raises:
+        subprocess.TimeoutExpired: it takes too long, also for a machine as busy as this one.
+    """
+    limit, given = busy.Limit(seconds), text or None
+    while True:
+        try:
+            return process.communicate(given, timeout=limit.left())
+        except subprocess.TimeoutExpired as late:
+            given = None  # it has been given
+            if not limit.left():
+                late.timeout = limit.allowed
+                raise
+
+
 def _end(process: subprocess.Popen[str]) -> None:
-    """Let a process end what it started; what is left of its session after a while is killed."""
+    """Let a process end what it started; what is left of its session after a while is killed.
+
+    What it started may outlive it for a moment, and clean up: Playwright's Node removes the folders of its browsers.
+    """
     process.terminate()
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(timeout=PATIENCE)
+    until = time.monotonic() + PATIENCE
+    while _lives(process.pid) and time.monotonic() < until:
+        time.sleep(0.05)
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
+
+
+def _lives(group: int) -> bool:
+    """Tell whether a process of a group lives. One that has ended does not, though nobody may ever ask for it."""
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):
+            if os.getpgid(process.pid) == group and process.status() != psutil.STATUS_ZOMBIE:
+                return True
+    return False
 
 
 AHEAD = pytest.StashKey[Ahead]()

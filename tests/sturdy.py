@@ -47,10 +47,16 @@ SEED = "GUIDE_SHUFFLE"
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Shuffle the tests of this run: this module is also the plugin that the runs load.
 
-    After that, those that wait for long work are moved to the end, in the order that they have here (`plugin_ahead`,
+    About every other run keeps the tests of a file together: only so do they meet in one of its fixtures. After that,
+    those that wait for long work are moved to the end, in the order that they have here (`plugin_ahead`,
     `plugin_runner`).
     """
-    random.Random(os.environ[SEED]).shuffle(items)
+    order = random.Random(os.environ[SEED])
+    order.shuffle(items)
+    if order.random() < 0.5:
+        files = list(dict.fromkeys(item.path for item in items))
+        order.shuffle(files)
+        items.sort(key=lambda item: files.index(item.path))
 
 
 @contextmanager

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, cast
 import psutil
 import pytest
 
+from hooks import busy
 from hooks.errors import ROOT
-from tests import child
+from tests import child, plugin_ahead
 from tests.plugin_ahead import Ahead
 
 if TYPE_CHECKING:
@@ -76,6 +77,39 @@ def test_what_the_work_raises_reaches_the_fixture(ahead: Ahead) -> None:
         ahead.result("seen")
 
 
+def test_what_the_work_skips_is_skipped_where_it_is_waited_for(ahead: Ahead) -> None:
+    ahead.begin(session(("a", "seen")), "seen", lambda _: pytest.skip("no browser"))
+    with pytest.raises(pytest.skip.Exception, match="no browser"):
+        ahead.result("seen")
+
+
+def test_its_processes_see_no_change_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WHERE", "before")
+    ahead = Ahead()
+    monkeypatch.setenv("WHERE", "after")
+    code = "import os; print(os.environ['WHERE'], os.environ['MORE'], end='')"
+
+    def look(run: Run) -> str:
+        return run([sys.executable, "-c", code], seconds=100, env={"MORE": "more"})
+
+    ahead.begin(session(("a", "seen")), "seen", look)
+    assert ahead.result("seen") == "before more"
+    ahead.close()
+
+
+def test_a_busy_machine_has_more_time(ahead: Ahead, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it is given and what it says is whole, though the limit was reached in between."""
+    monkeypatch.setattr(busy, "stretched", lambda _: 100.0)
+    code = "import sys, time; print(sys.stdin.read(), flush=True); time.sleep(1); print('out', end='')"
+    given = "given" * 10_000
+
+    def look(run: Run) -> str:
+        return run([sys.executable, "-c", code], seconds=0.5, text=given)
+
+    ahead.begin(session(("a", "seen")), "seen", look)
+    assert ahead.result("seen") == f"{given}\nout"
+
+
 def test_a_process_that_takes_too_long_is_ended(ahead: Ahead) -> None:
     ahead.begin(session(("a", "seen")), "seen", lambda run: run([sys.executable, "-c", SLEEPS], seconds=0.5))
     with pytest.raises(subprocess.TimeoutExpired):
@@ -88,8 +122,9 @@ def holders(of: Path) -> list[psutil.Process]:
 
 
 @pytest.mark.parametrize("seconds", [3, 600], ids=["too long", "closed"])
-def test_what_a_process_started_is_ended_with_it(seconds: int, tmp_path: Path) -> None:
-    """It holds the pipes that the output is read from."""
+def test_what_a_process_started_is_ended_with_it(seconds: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It holds the pipes that the output is read from, and does not heed that its parent has ended."""
+    monkeypatch.setattr(plugin_ahead, "PATIENCE", 2)
     ahead, over = Ahead(), tmp_path / "over"
     command = ["sh", "-c", f"(sleep 40; touch {over}) & wait"]
     ahead.begin(session(("a", "seen")), "seen", lambda run: run(command, seconds=seconds))
@@ -104,6 +139,32 @@ def test_what_a_process_started_is_ended_with_it(seconds: int, tmp_path: Path) -
     assert holders(over) == []
     assert not over.exists(), "nobody waited for it"
     ahead.close()
+
+
+# As Playwright's Node does: it removes its files when the one that started it has gone.
+CLEANS = """
+import pathlib, sys, time
+file = pathlib.Path({file!r})
+file.touch()
+sys.stdin.read()
+time.sleep(0.5)
+file.unlink()
+"""
+
+
+def test_what_cleans_up_after_its_parent_has_time_for_it(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    start = (
+        "import subprocess, sys; subprocess.Popen([sys.executable, '-c', sys.argv[1]], stdin=subprocess.PIPE).wait()"
+    )
+    command = [sys.executable, "-c", start, CLEANS.format(file=str(file))]
+    ahead, until = Ahead(), time.monotonic() + child.PATIENCE
+    ahead.begin(session(("a", "seen")), "seen", lambda run: run(command, seconds=600))
+    while not file.exists():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    ahead.close()
+    assert not file.exists()
 
 
 def test_closing_ends_processes_and_starts_no_more() -> None:

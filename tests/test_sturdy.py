@@ -6,6 +6,8 @@ import os
 import signal
 import subprocess
 import sys
+from itertools import groupby
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import psutil
@@ -43,6 +45,21 @@ def test_one():
         assert time.monotonic() < until
         time.sleep(0.05)
 """
+
+
+def test_about_every_other_run_keeps_the_tests_of_a_file_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    tests = [SimpleNamespace(path=f"{file}.py", name=name) for file in "abcd" for name in range(8)]
+    kept, orders = 0, set()
+    for seed in range(40):
+        monkeypatch.setenv(sturdy.SEED, f"0-{seed}")
+        shuffled, again = list(tests), list(tests)
+        sturdy.pytest_collection_modifyitems(shuffled)  # type: ignore[arg-type]
+        sturdy.pytest_collection_modifyitems(again)  # type: ignore[arg-type]
+        assert shuffled == again
+        kept += len(list(groupby(shuffled, lambda one: one.path))) == 4
+        orders.add(tuple((one.path, one.name) for one in shuffled))
+    assert 10 < kept < 30
+    assert len(orders) == 40
 
 
 def test_failures_and_leftovers_of_a_run_are_named(

@@ -105,7 +105,7 @@ def test_a_check_compares_with_a_record_of_its_device(
         ("# %%\nimport json\n\njson.loads('{')\n", r"bad\.py:4: cell 1 failed: JSONDecodeError"),
         ("# %%\n# %matplotlib nothing\n", r"bad\.py.*: cell 1 failed"),
         ("# %%\n1\n\n# %%\nimport os\nos._exit(1)\n", r"bad\.py:5: cell 2 ended the kernel\. "),
-        ("# %%\n1\n\n# %%\nwhile True:\n    pass\n", r"bad\.py:5: cell 2 still ran after 8 s\. "),
+        ("# %%\n1\n\n# %%\nwhile True:\n    pass\n", r"bad\.py:5: cell 2 still ran after \d+ s\. "),
     ],
 )  # fmt: skip
 def test_a_cell_that_fails_is_named_by_its_line(

@@ -103,7 +103,7 @@ def test_what_does_not_run_is_still_read(tmp_path: Path) -> None:
 def test_a_time_limit_ends_it_with_its_children(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(languages, "SECONDS", 1)
     start = time.monotonic()
-    with pytest.raises(languages.CheckError, match="still ran after 1 s"):
+    with pytest.raises(languages.CheckError, match=r"still ran after \d s"):
         languages.check(block("sh", "sleep 60 & sleep 60"), root=tmp_path)
     assert time.monotonic() - start < 20
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hooks import moment
+from hooks import errors, moment
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,6 +35,16 @@ def test_a_named_time_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert moment.of_sources(tmp_path) == 1_600_000_000
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "7")
     assert moment.of_sources(tmp_path) == moment.EARLIEST
+
+
+def test_a_git_that_does_not_answer_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The earliest time in its place would give other bytes without a word."""
+    (tmp_path / "git").write_text("#!/bin/sh\nexec sleep 60\n")
+    (tmp_path / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setattr(moment, "SECONDS", 0.2)
+    with pytest.raises(errors.GuideError, match="git did not say within"):
+        moment.of_sources(tmp_path)
 
 
 def test_sources_without_a_history_get_the_earliest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

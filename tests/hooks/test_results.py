@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks import programs, records, results
+from hooks import busy, programs, records, results
 from hooks.errors import ROOT
 from hooks.outcome import Result
 from hooks.runner import Block
@@ -134,7 +134,8 @@ def test_another_runner_has_another_key(module: str, write: Write, house: Path) 
 
 def test_every_module_that_runs_a_program_is_in_the_key() -> None:
     code = "import sys, hooks.runner, hooks.server; print(*(m[6:] for m in sys.modules if m.startswith('hooks.')))"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=busy.stretched(60))
     assert set(done.stdout.split()) - {"errors"} == set(results.RUNNER) - {"results"}
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import psutil
 import pytest
 
-from hooks import programs
+from hooks import busy, programs
 from tests import child
 
 if TYPE_CHECKING:
@@ -167,7 +167,9 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> tuple[pathlib.Path, dict
     base = tmp_path_factory.mktemp("served")
     nowhere = {**os.environ, "PATH": "", "PYTHONPATH": str(FOLDER)}
     command = [sys.executable, "-B", "-c", ASKS, str(base)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, env=nowhere)
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=busy.stretched(300), check=False, env=nowhere
+    )
     assert done.returncode == 0, done.stderr
     return base, json.loads(done.stdout)
 
@@ -186,7 +188,8 @@ def test_the_stand_in_answers_in_one_form(served: tuple[pathlib.Path, dict[str, 
 def start(*flags: str) -> subprocess.CompletedProcess[str]:
     """Start the stand-in and wait until it has ended by itself."""
     command = [sys.executable, "-P", str(FOLDER / "stand_in.py"), "--port=0", "--rest_api_port=0"]
-    return subprocess.run([*command, *flags], capture_output=True, text=True, timeout=180, check=False)
+    limit = busy.stretched(180)
+    return subprocess.run([*command, *flags], capture_output=True, text=True, timeout=limit, check=False)
 
 
 @pytest.mark.parametrize("poll", ["0", "1"])

@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tests.site.copied import copy_project, environment
+from tests.site.copied import copy_project
 from tests.site.pages import ROOT
 
 if TYPE_CHECKING:
@@ -59,14 +59,16 @@ class Builds:
     Attributes:
         folder: where to, an empty one.
         address: of the home page.
+        env: the environment of a build for that address.
     """
 
     folder: Path
     address: str
+    env: dict[str, str]
 
     def ours(self, run: Run) -> Path:
         """Build the project with MkDocs and return the folder of the site."""
-        _build(run, ROOT, environment(self.address), *MKDOCS, str(self.folder / "ours"))
+        _build(run, ROOT, self.env, *MKDOCS, str(self.folder / "ours"))
         return self.folder / "ours"
 
     def elsewhere(self, run: Run) -> Elsewhere:
@@ -78,9 +80,8 @@ class Builds:
         clock.mkdir()
         (clock / "sitecustomize.py").write_text(LATER)
         # Not as in CI, which keeps no pages.
-        env = environment(
-            self.address, CI="", FRESH="", LC_ALL="C", PYTHONHASHSEED="7", PYTHONPATH=str(clock), TZ="Asia/Tokyo"
-        )
+        other = {"LC_ALL": "C", "PYTHONHASHSEED": "7", "PYTHONPATH": str(clock), "TZ": "Asia/Tokyo"}
+        env = {**self.env, "CI": "", "FRESH": "", **other}
 
         def build(site: Path) -> set[str]:
             _build(run, copy, env, *MKDOCS, str(site))
@@ -91,14 +92,14 @@ class Builds:
 
     def properdocs(self, run: Run) -> Path:
         """Build with ProperDocs and return the folder of the site."""
-        _build(run, self._copy(), environment(self.address), "properdocs", *MKDOCS[1:], str(self.folder / "properdocs"))
+        _build(run, self._copy(), self.env, "properdocs", *MKDOCS[1:], str(self.folder / "properdocs"))
         return self.folder / "properdocs"
 
     def zensical(self, run: Run) -> Path:
         """Build with Zensical, strictly, and return the folder of the site, which is the copy's own."""
         copy = self._copy()
         words = ("zensical", "build", "--clean", "--strict", "--config-file", "mkdocs.yml")
-        _build(run, copy, environment(self.address), *words)
+        _build(run, copy, self.env, *words)
         return copy / "site"
 
     def _copy(self) -> Path:

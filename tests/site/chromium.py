@@ -26,15 +26,19 @@ FLAGS = [
 ]
 
 
+def found() -> str | None:
+    """Return the browser's path: what CHROMIUM names, else the first known name on PATH; None where there is none."""
+    named = os.environ.get("CHROMIUM", "")
+    return shutil.which(named) if named else next(filter(None, map(shutil.which, NAMES)), None)
+
+
 def path() -> str:
-    """Return the browser's path: what CHROMIUM names, else the first known name on PATH.
+    """Return the browser's path.
 
     A test without a browser is skipped with the way to get one; in CI (`CI=true`) it fails.
     """
-    named = os.environ.get("CHROMIUM", "")
-    found = shutil.which(named) if named else next(filter(None, map(shutil.which, NAMES)), None)
-    if found:
-        return found
+    if browser := found():
+        return browser
     if os.environ.get("CI") == "true":
         pytest.fail(HOW, pytrace=False)
     pytest.skip(HOW)

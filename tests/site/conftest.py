@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import zipfile
 from contextlib import ExitStack
@@ -15,6 +14,7 @@ import pytest
 
 from tests.plugin_ahead import ahead_of
 from tests.site import builds, chromium
+from tests.site.copied import environment
 from tests.site.pages import ROOT
 from tests.site.serve import address, reserved, serving
 
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 class Site:
     """The site that the tests look at, and what is done for them beside other tests.
 
-    It is built for the address that it is served at, for instant navigation works nowhere else.
+    It is built for the address that it is served at, for instant navigation works nowhere else. What depends on the
+    environment is found out here: tests change it while the work goes on.
     """
 
     def __init__(self, session: pytest.Session) -> None:
@@ -39,7 +40,8 @@ class Site:
         self.stack, self.ahead = stack, ahead_of(session.config)
         self.port = stack.enter_context(reserved())
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="site-")))
-        self.builds = builds.Builds(folder, address(self.port))
+        home = address(self.port)
+        self.builds, self.browser = builds.Builds(folder, home, environment(home)), chromium.found()
         self.asked = {_params(item)["page"] for item in session.items if "seen" in getattr(item, "fixturenames", ())}
         for fixture, work in {
             "built_site": self.serve,
@@ -61,11 +63,12 @@ class Site:
         """Look once at every page that a selected test asks about."""
         from tests.site.seen import look_at
 
-        return look_at(run, chromium.path(), self.builds.address, self.ahead.result("built_site"), sorted(self.asked))
+        browser, site = self.browser or chromium.path(), self.ahead.result("built_site")
+        return look_at(run, browser, self.builds.address, site, sorted(self.asked))
 
     def read_by_page(self, run: Run) -> dict[str, list[str]]:
         """Note which files of the project each page reads."""
-        env = {**os.environ, "FRESH": "1", "NO_MKDOCS_2_WARNING": "1"}
+        env = {"FRESH": "1", "NO_MKDOCS_2_WARNING": "1"}
         command = [sys.executable, "-m", "tests.site.reads"]
         files: dict[str, list[str]] = json.loads(run(command, seconds=builds.SECONDS, cwd=ROOT, env=env))
         return files

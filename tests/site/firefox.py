@@ -10,7 +10,6 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import time
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from websockets.sync.client import ClientConnection, connect
 
+from hooks import interpreter
 from tests.site.survey import WATCH_POLICY
 
 if TYPE_CHECKING:
@@ -194,7 +194,8 @@ def running(executable: str, folder: Path, address: str) -> Iterator[Firefox]:
     profile.mkdir()
     lines = (f"user_pref({json.dumps(name)}, {json.dumps(value)});\n" for name, value in PREFERENCES.items())
     (profile / "user.js").write_text("".join(lines), "utf-8")
-    command = [executable, "--headless", "--no-remote", "--remote-debugging-port=0", "--profile", str(profile)]
+    command = [*interpreter.command("family", "contained"), "inf"]  # no limit: it runs until it is ended
+    command += [executable, "--headless", "--no-remote", "--remote-debugging-port=0", "--profile", str(profile)]
     with log.open("w") as out:
         process = subprocess.Popen(
             command, stdout=out, stderr=out, env={**os.environ, "HOME": str(folder)}, start_new_session=True
@@ -208,8 +209,8 @@ def running(executable: str, folder: Path, address: str) -> Iterator[Firefox]:
             try:
                 process.wait(10)
             except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait(10)
+                process.terminate()
+                process.wait(20)
 
 
 def _listening(process: subprocess.Popen[bytes], log: Path) -> str:

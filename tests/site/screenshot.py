@@ -14,7 +14,8 @@ from tempfile import TemporaryDirectory
 from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
-from tests.site import chromium
+from hooks import busy
+from tests.site import builds, chromium
 from tests.site.pages import DOCS, QUIZ_PAGE, ROOT
 from tests.site.serve import address, reserved, serving
 
@@ -54,7 +55,7 @@ def main() -> int:
     with reserved() as port, TemporaryDirectory() as folder, sync_playwright() as playwright:
         command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", folder]
         environment = {**os.environ, "SITE_URL": address(port), "NO_MKDOCS_2_WARNING": "1"}
-        subprocess.run(command, cwd=ROOT, env=environment, check=True)
+        subprocess.run(command, cwd=ROOT, env=environment, check=True, timeout=busy.stretched(builds.SECONDS))
         browser = playwright.chromium.launch(executable_path=chromium.path(), args=chromium.FLAGS)
         with serving(Path(folder), port) as home:
             screenshot(browser, home, SCREENSHOT)

@@ -6,7 +6,6 @@ Only a look that found nothing wrong is kept. `FRESH=1`, or CI, looks at every p
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from hashlib import sha256
 from pathlib import Path
@@ -41,9 +40,9 @@ def clean(seen: Look) -> bool:
     return not any(found)
 
 
-def keys(executable: str, address: str, site: Path, paths: list[str]) -> dict[str, str]:
+def keys(run: Run, executable: str, address: str, site: Path, paths: list[str]) -> dict[str, str]:
     """Return for each page a name of everything that decides what is seen on it."""
-    version = subprocess.run([executable, "--version"], capture_output=True, text=True, timeout=60, check=True).stdout
+    version = run([executable, "--version"], seconds=60)
     assets = sorted(file for suffix in ("*.css", "*.js", "*.svg") for file in site.rglob(suffix))
     sources = [Path(__file__).with_name("survey.py"), *assets]
     shared = sha256("\0".join([version, AXE_SCRIPT, *(file.read_text("utf-8") for file in sources)]).encode())
@@ -74,7 +73,7 @@ def look_at(run: Run, executable: str, address: str, site: Path, paths: list[str
         site: the built site.
         paths: of the pages, relative to the home page.
     """
-    names = keys(executable, address, site, paths)
+    names = keys(run, executable, address, site, paths)
     found: dict[tuple[str, int], Look] = {}
     for path, name in names.items():
         file = KEPT / f"{name}.json"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import sys
 from dataclasses import asdict, dataclass, field
 from http import HTTPStatus
@@ -224,6 +225,9 @@ async def survey(executable: str, address: str, paths: list[str]) -> dict[str, d
             await asyncio.sleep(0.5)
         sys.exit("nobody waits for it: the process that started it was killed")
 
+    looking = asyncio.current_task()
+    assert looking is not None
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, looking.cancel)
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=executable, args=FLAGS)
 
@@ -237,15 +241,20 @@ async def survey(executable: str, address: str, paths: list[str]) -> dict[str, d
                 found[path] = await looker.look(path)
 
         watching = asyncio.create_task(watch())
-        await asyncio.gather(*(work() for _ in range(AT_ONCE)))
-        watching.cancel()
-        await browser.close()
+        try:
+            await asyncio.gather(*(work() for _ in range(AT_ONCE)))
+        finally:
+            watching.cancel()
+            await browser.close()  # it removes the folders of its profile
     return found
 
 
 def main() -> None:
     """Read the browser's path, the address and the pages as JSON, and write what they show."""
-    found = asyncio.run(survey(*json.load(sys.stdin)))
+    try:
+        found = asyncio.run(survey(*json.load(sys.stdin)))
+    except asyncio.CancelledError:
+        sys.exit(128 + signal.SIGTERM)
     json.dump(
         {path: {width: asdict(seen) for width, seen in looks.items()} for path, looks in found.items()}, sys.stdout
     )

@@ -12,7 +12,7 @@ import nbformat
 import pytest
 from bs4 import BeautifulSoup
 
-from hooks import curriculum, labs, programs, records, tree
+from hooks import busy, curriculum, labs, programs, records, tree
 from hooks.blocks import blocks_of
 from hooks.errors import ROOT
 from hooks.pages import DOCS, Pages, paths
@@ -150,9 +150,8 @@ def test_a_notebook_of_each_section_runs(section: str, built_site: Path, tmp_pat
     temporary = tmp_path / "tmp"  # AutoGraph imports what it writes there, which leaves bytecode
     temporary.mkdir()
     more = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1", "TMPDIR": str(temporary)}
-    client = NotebookClient(
-        notebook, timeout=180, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}
-    )
+    place, limit = {"metadata": {"path": str(tmp_path)}}, round(busy.stretched(180))
+    client = NotebookClient(notebook, timeout=limit, kernel_name="python3", resources=place)
     client.execute(env={**os.environ, **more})
     assert all(cell.execution_count for cell in notebook.cells if cell.cell_type == "code")
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from hooks import busy
 from hooks.errors import ROOT
 from hooks.programs import SNIPPETS
 from tests import node
@@ -55,7 +56,8 @@ def keras_says(tmp_path_factory: pytest.TempPathFactory) -> np.ndarray:
     folder = tmp_path_factory.mktemp("keras")
     np.save(folder / "examples.npy", images())
     files = [DEMO / "model.keras", folder / "examples.npy", folder / "answers.npy"]
-    subprocess.run([sys.executable, "-c", ASK_KERAS, *map(str, files)], check=True, capture_output=True, timeout=120)
+    command = [sys.executable, "-c", ASK_KERAS, *map(str, files)]
+    subprocess.run(command, check=True, capture_output=True, timeout=busy.stretched(120))
     return np.asarray(np.load(folder / "answers.npy"))
 
 
@@ -75,7 +77,7 @@ def test_the_runtime_is_rebuilt_byte_for_byte(tmp_path: Path) -> None:
     if not (SNIPPETS / "deployment" / "node_modules").is_dir():
         pytest.fail("no npm packages. Fix: run the tests by `make test`, or `npm ci` in snippets/deployment")
     bundle, made = SNIPPETS / "deployment" / "bundle.mjs", tmp_path / "runtime.js"
-    subprocess.run([node.path(), str(bundle), "runtime.mjs", str(made)], check=True, timeout=120)
+    subprocess.run([node.path(), str(bundle), "runtime.mjs", str(made)], check=True, timeout=busy.stretched(120))
     assert made.read_bytes() == (DEMO / "runtime.js").read_bytes(), "run `make bundle`"
     assert (tmp_path / "LICENSES.txt").read_bytes() == (DEMO / "LICENSES.txt").read_bytes(), "run `make bundle`"
 

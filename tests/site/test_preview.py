@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from hooks import busy
 from tests.preview import EDIT, PAGE, fetched, server, wait
 from tests.site.copied import copy_project
 
@@ -62,9 +63,9 @@ class Site:
 
     def says(self, text: str) -> None:
         """Wait until the log holds a text; a mistake is a line, never a traceback."""
-        log, end = self.project / "log", time.monotonic() + EDIT
+        log, limit = self.project / "log", busy.Limit(EDIT)
         while text not in log.read_text("utf8"):
-            assert time.monotonic() < end, f"the log lacks {text!r}"
+            assert limit.left(), f"the log lacks {text!r}"
             time.sleep(0.1)
         assert "Traceback" not in log.read_text("utf8")
 
@@ -73,18 +74,16 @@ class Site:
         wait(f"{self.address}{page}", mark, EDIT, gone=gone)
 
 
-@pytest.fixture(scope="module")
+# For the whole session: the server takes minutes to start, and every test leaves the project as it was.
+@pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     place = tmp_path_factory.mktemp("preview")
-    project, temporary = place / "project", place / "tmp"
-    temporary.mkdir()
+    project = place / "project"
     copy_project(project)
     with (project / LAB).open("a", encoding="utf8") as lab:
         lab.write("# more\n")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TMPDIR", str(temporary))
-        with server(project) as address:
-            yield Site(project, address, next(temporary.glob("mkdocs_*")))
+    with server(project) as address:
+        yield Site(project, address, next((place / "tmp").glob("mkdocs_*")))
 
 
 def test_an_edit_of_a_page_renders_that_page_alone(site: Site) -> None:
@@ -105,9 +104,9 @@ def test_an_edit_of_a_program_renders_the_pages_that_name_it(site: Site) -> None
 
     def until_written(since: dict[str, int]) -> None:
         """Wait until all of them are, and compare: one is written after the other."""
-        end = time.monotonic() + EDIT
+        limit = busy.Limit(EDIT)
         while not {f"{page}/index.html" for page in pages} <= (changed := site.since(since)):
-            assert time.monotonic() < end, f"only {changed} were written"
+            assert limit.left(), f"only {changed} were written"
             time.sleep(0.1)
         assert changed == {f"{page}/index.html" for page in pages}
 
@@ -181,7 +180,10 @@ def test_a_mistake_in_what_builds_the_whole_site_leaves_the_pages(site: Site) ->
 
 def test_what_stands_on_every_page_builds_them_all(site: Site) -> None:
     times = site.written()
-    site.edit("docs/glossary.md", "\n### Replica\n\n", "\n### Replica\n\nSeen six. ")
+    source = site.edit("docs/glossary.md", "\n### Replica\n\n", "\n### Replica\n\nSeen six. ")
     site.shows(f"{PAGE}/", "Seen six.")
     site.shows("glossary/", "Seen six.")
     assert all(times[path] != when for path, when in site.written().items())
+    site.restore("docs/glossary.md", source)
+    for page in (f"{PAGE}/", "glossary/"):
+        site.shows(page, "Seen six.", gone=True)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import threading
 import time
 from typing import TYPE_CHECKING
 
 import pytest
 
-from hooks import busy, launch
+from hooks import busy, launch, server
 from hooks.runner import Runner
 from tests.hooks.runner.kit import LONG, Make, error_of, run
 
@@ -31,6 +34,24 @@ def test_it_stays_where_the_system_does_not_say(monkeypatch: pytest.MonkeyPatch)
     assert busy.stretched(10) == 10
 
 
+def test_a_limit_asks_again_each_time_that_it_is_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, load = 50.0, 0.0
+    monkeypatch.setattr(busy.devices, "cores", lambda: 1)
+    monkeypatch.setattr(busy.os, "getloadavg", lambda: (load, 0.0, 0.0))
+    monkeypatch.setattr(busy.time, "monotonic", lambda: now)
+    limit = busy.Limit(10)
+    now, load = 59.0, 2.0
+    assert (limit.left(), limit.allowed) == (1, 10)
+    now = 60.0
+    assert (limit.left(), limit.allowed) == (10, 20)
+    now, load = 70.0, 3.0
+    assert (limit.left(), limit.allowed) == (10, 30)
+    now, load = 75.0, 1.0
+    assert limit.left() == 5, "it never shrinks"
+    now, load = 90.0, 99.0
+    assert (limit.left(), limit.allowed) == (0, 40)
+
+
 @pytest.fixture
 def loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runner]:
     """A runner whose supervisors read three times as much load as there are cores."""
@@ -51,3 +72,21 @@ def test_one_that_hangs_is_killed_all_the_same(loaded: Runner, program: Make) ->
     assert time.monotonic() - started < LONG / 2
     assert "it still ran after 1 s and was killed" in error
     assert "(a busy machine had stretched that to 3 s)" in error
+
+
+def test_its_line_is_found_though_the_answer_comes_in_pieces() -> None:
+    """As a program on a busy machine writes it: about ten writes, and its own line is not the first."""
+    reader, writer = os.pipe()
+    head, frames = "Current thread 0x1 (most", ' recent call first):\n  File "/lib/a.py", line 3 in f\n  File "'
+    pieces = [head, frames, "/b.", "py"]
+    pieces += ['", line ', "12", " in ", "g\n", '  File "/b.py", line 40 in <module>\n']
+
+    def write() -> None:
+        for piece in pieces:
+            time.sleep(0.1)
+            os.write(writer, piece.encode())
+
+    with subprocess.Popen(["sleep", str(LONG)]) as process, os.fdopen(reader), os.fdopen(writer):
+        (says := threading.Thread(target=write)).start()
+        assert server._running_line(process.pid, reader, {"file": "/b.py"}) == 12
+        says.join()

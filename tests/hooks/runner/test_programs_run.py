@@ -90,11 +90,13 @@ def test_it_runs_as_main_from_its_real_file_in_an_empty_folder(runner: Runner, p
             "own_session": os.getsid(0) == os.getpid(),
             "hash": os.environ["PYTHONHASHSEED"] == "0",
             "no_cluster": "TF_CONFIG" not in os.environ,
+            "as_it_was": "SET_LATER" not in os.environ,
         }
         open("left.txt", "w").write("x")
     """)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TF_CONFIG", "{}")
+        patch.setenv("SET_LATER", "by a test while other programs start")
         result = run(runner, one)
     assert result.record is not None, result.error
     assert result.record.claims == dict.fromkeys(result.record.claims, True)

@@ -5,17 +5,16 @@ from __future__ import annotations
 import contextlib
 import signal
 import subprocess
-import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import psutil
 
+from tests.until import PATIENCE, until
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-
-PATIENCE = 100.0  # seconds; the machine may be doing something else
 
 
 def start(command: Sequence[str], **options: Any) -> subprocess.Popen[str]:
@@ -66,13 +65,16 @@ class Child:
         Raises:
             AssertionError: it ended before, or it takes longer than `PATIENCE` seconds.
         """
-        until = time.monotonic() + PATIENCE
-        while not done():
+
+        def done_or_ended() -> bool:
+            if done():
+                return True
             if self.process.poll() is not None:
                 said = self.process.stdout.read() if self.process.stdout else ""
                 raise AssertionError(f"it ended with {self.process.returncode}: {said}")
-            assert time.monotonic() < until, f"not done after {PATIENCE:.0f} s"
-            time.sleep(0.05)
+            return False
+
+        until(done_or_ended, f"what {self.process.args!r} brings about", seconds=PATIENCE)
 
 
 @contextmanager

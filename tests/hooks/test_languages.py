@@ -11,6 +11,7 @@ import pytest
 
 from hooks import languages
 from hooks.blocks import Block
+from tests.until import LONG
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -104,8 +105,8 @@ def test_a_time_limit_ends_it_with_its_children(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(languages, "SECONDS", 1)
     start = time.monotonic()
     with pytest.raises(languages.CheckError, match=r"still ran after \d s"):
-        languages.check(block("sh", "sleep 60 & sleep 60"), root=tmp_path)
-    assert time.monotonic() - start < 20
+        languages.check(block("sh", f"sleep {LONG} & sleep {LONG}"), root=tmp_path)
+    assert time.monotonic() - start < LONG / 2
 
 
 def test_what_a_command_leaves_running_is_an_error_and_ends(tmp_path: Path) -> None:

@@ -144,6 +144,6 @@ sys.exit(record.main(["slow.py"]))
         said = command.process.communicate(timeout=child.PATIENCE)[1]
         assert command.process.returncode == 128 + signal.SIGINT
         assert said == "interrupted: all processes are ended; the records written so far stay\n"
-        assert psutil.wait_procs(family, timeout=10)[1] == []
+        assert psutil.wait_procs(family, timeout=child.PATIENCE)[1] == []
     assert list(temporary.iterdir()) == []
     assert [one.name for one in (tmp_path / "snippets").iterdir()] == ["slow.py"]

@@ -5,13 +5,12 @@ Playwright's `wait_for_function` evaluates a text inside the page each time, whi
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
+
+from tests import until as patient
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
-
-PATIENCE = 60.0  # seconds; the machine may be doing something else
 
 
 def until(tab: Page, expression: str, argument: Any = None) -> None:
@@ -20,7 +19,8 @@ def until(tab: Page, expression: str, argument: Any = None) -> None:
     Raises:
         AssertionError: it is not true in time.
     """
-    end = time.monotonic() + PATIENCE
-    while not tab.evaluate(expression, argument):
-        assert time.monotonic() < end, f"after {PATIENCE:.0f} s it is still not true: {expression}"
-        tab.wait_for_timeout(50)
+    patient.until(
+        lambda: tab.evaluate(expression, argument),
+        expression,
+        sleep=lambda seconds: tab.wait_for_timeout(1000 * seconds),
+    )

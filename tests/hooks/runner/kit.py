@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 from hooks import programs
 from hooks.runner import Result, Runner
 from tests import child
+from tests.until import until
 
 Make = Callable[..., programs.Program]
 PATIENCE = 180  # seconds for a program to end; the machine may be doing something else
-LONG = 300.0  # seconds that no test waits for
 
 
 def run(runner: Runner, program: programs.Program) -> Result:
@@ -22,14 +21,9 @@ def line_of(program: programs.Program, needle: str) -> int:
     return program.source[: program.source.index(needle)].count("\n") + 1
 
 
-def gone(*pids: int) -> bool:
-    """Say whether these processes are gone; a moment may pass until the system has buried them."""
-    until = time.monotonic() + 5
-    while time.monotonic() < until:
-        if not any(map(child.lives, pids)):
-            return True
-        time.sleep(0.05)
-    return False
+def until_gone(*pids: int) -> None:
+    """Wait until these processes are gone; a moment may pass until the system has buried them."""
+    until(lambda: not any(map(child.lives, pids)), f"the end of the processes {pids}")
 
 
 def error_of(runner: Runner, program: programs.Program) -> str:

@@ -12,7 +12,8 @@ import pytest
 
 from hooks import busy, launch, server
 from hooks.runner import Runner
-from tests.hooks.runner.kit import LONG, Make, error_of, run
+from tests.hooks.runner.kit import Make, error_of, run
+from tests.until import LONG
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

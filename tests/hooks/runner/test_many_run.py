@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from hooks.runner import Block, Runner
-from tests.hooks.runner.kit import LONG, PATIENCE, Make
+from tests.hooks.runner.kit import PATIENCE, Make
+from tests.until import LONG
 
 MEETING = """
 import os, tempfile, time
@@ -26,8 +27,8 @@ claims = {{"met": met}}
 def test_two_run_at_a_time(runner: Runner, program: Make, tmp_path: Path) -> None:
     folder = tmp_path / "met"
     folder.mkdir()
-    one = MEETING.format(folder=str(folder), wait=15, leave=False)
-    futures = [runner.submit_program(program(one)) for _ in range(2)]
+    one = MEETING.format(folder=str(folder), wait=PATIENCE / 2, leave=False)
+    futures = [runner.submit_program(program(one, seconds=PATIENCE)) for _ in range(2)]
     records = [future.result(timeout=PATIENCE).record for future in futures]
     assert [record.claims["met"] for record in records if record] == [True, True]
 
@@ -48,8 +49,10 @@ def test_who_wants_the_machine_waits_while_the_caller_keeps_it_busy(program: Mak
     with Runner(preload=(), limit=2) as runner:
         runner.hold(True)
         alone = runner.submit_program(program("print(1)", alone=True))
-        assert runner.submit_program(program("print(2)")).result(timeout=PATIENCE).ok
+        for _ in range(2):  # a place was free before the first, and the whole machine between them
+            assert runner.submit_program(program("print(2)")).result(timeout=PATIENCE).ok
         assert not alone.running()
+        assert not alone.done()
         runner.hold(False)
         assert alone.result(timeout=PATIENCE).ok
 
@@ -59,20 +62,17 @@ def test_the_longest_known_starts_first(program: Make, tmp_path: Path) -> None:
     body = "import time\nmeasures = {'at': time.monotonic()}"
     wait = f"""
         import os, time
-        until = time.monotonic() + 15
-        while not os.path.exists({str(go)!r}) and time.monotonic() < until:
+        while not os.path.exists({str(go)!r}):
             time.sleep(0.01)
-        claims = {{"told": os.path.exists({str(go)!r})}}
     """
     with Runner(preload=(), limit=1) as runner:
-        futures = {0: runner.submit_program(program(wait))}  # holds the one place
+        futures = {0: runner.submit_program(program(wait, seconds=PATIENCE))}  # holds the one place
         futures |= {seconds: runner.submit_program(program(body, seconds=seconds)) for seconds in (5, 30, 10)}
         go.touch()
         started = {}
         for seconds, future in futures.items():
             record = future.result(timeout=PATIENCE).record
             assert record
-            assert set(record.claims.values()) == {True}
             started[seconds] = float(record.measures.get("at", 0))
     assert sorted(started, key=lambda seconds: started[seconds]) == [0, 30, 10, 5]
 
@@ -129,7 +129,7 @@ def test_a_block_may_not_end_the_page(source: str, runner: Runner) -> None:
 def test_a_page_may_not_leave_a_process_behind(runner: Runner) -> None:
     source = f"import subprocess; p = subprocess.Popen(['sleep', '{LONG:g}'])"
     [result] = runner.submit_page("p", [Block("a", source)], devices_wanted=0).result(timeout=PATIENCE)
-    assert "it left a process behind: sleep 300" in str(result.error)
+    assert f"it left a process behind: sleep {LONG:g}" in str(result.error)
 
 
 def test_a_page_without_blocks_has_no_results(runner: Runner) -> None:

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +15,8 @@ from hooks import runner as runs
 from hooks.errors import ROOT
 from hooks.runner import Block, Runner
 from tests import child
-from tests.hooks.runner.kit import LONG, PATIENCE, Make, error_of, gone, run
+from tests.hooks.runner.kit import PATIENCE, Make, error_of, run, until_gone
+from tests.until import LONG, until
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -47,13 +47,11 @@ def test_closing_kills_what_runs(program: Make, tmp_path: Path) -> None:
     pid = tmp_path / "pid"
     runner = Runner(preload=(), limit=1)
     body = f"import os, time; open({str(pid)!r}, 'w').write(str(os.getpid())); time.sleep({LONG})"
-    running, waiting = (runner.submit_program(program(body, seconds=100)) for _ in range(2))
-    until = time.monotonic() + 30
-    while not (pid.exists() and pid.read_text()) and time.monotonic() < until:
-        time.sleep(0.02)
+    running, waiting = (runner.submit_program(program(body, seconds=LONG)) for _ in range(2))
+    until(lambda: pid.exists() and pid.read_text(), "the process of the first program")
     runner.close()
     runner.close()
-    assert gone(int(pid.read_text()))
+    until_gone(int(pid.read_text()))
     assert "the runner was closed" in str(running.result(timeout=5).error)
     assert waiting.cancelled()
     with pytest.raises(RuntimeError, match="closed"):
@@ -69,11 +67,12 @@ def begun(runner: Runner, program: Make, tmp_path: Path, seconds: float) -> tupl
         time.sleep({LONG})
     """
     future = runner.submit_program(program(body, seconds=seconds))
-    until = time.monotonic() + PATIENCE
-    while not (pids.exists() and pids.read_text().endswith(".")):
-        assert time.monotonic() < until
+
+    def told() -> bool:
         assert not future.done(), future.result().error
-        time.sleep(0.02)
+        return pids.exists() and pids.read_text().endswith(".")
+
+    until(told, "the processes of the program", seconds=PATIENCE)
     supervisor, itself, _ = pids.read_text().split()
     return future, int(supervisor), int(itself)
 
@@ -83,11 +82,11 @@ def test_a_supervisor_that_is_killed_is_named_and_takes_its_program_along(
     preload: tuple[str, ...], program: Make, tmp_path: Path
 ) -> None:
     with Runner(preload=preload, limit=1) as runner:
-        future, supervisor, itself = begun(runner, program, tmp_path, 100)
+        future, supervisor, itself = begun(runner, program, tmp_path, LONG)
         os.kill(supervisor, signal.SIGKILL)
         error = str(future.result(timeout=PATIENCE).error)
         assert "its supervisor was killed, perhaps by the system: free memory, and run it again" in error
-        assert gone(supervisor, itself)
+        until_gone(supervisor, itself)
         assert run(runner, program("print(1)")).ok
 
 
@@ -104,7 +103,7 @@ def test_a_supervisor_that_falls_silent_is_given_up(
             assert run(runner, program("print(1)")).ok
         finally:
             os.kill(supervisor, signal.SIGCONT)
-        assert gone(supervisor, itself), "it goes on, finds nobody who listens, and ends what it watched"
+        until_gone(supervisor, itself)  # it goes on, finds nobody who listens, and ends what it watched
 
 
 SESSION = """
@@ -150,8 +149,5 @@ def test_a_session_that_is_interrupted_leaves_nothing(
         assert set(map(int, pids.read_text().split())) <= set(family)
         os.kill(session.process.pid, how)
         session.process.wait(timeout=child.PATIENCE)
-        until = time.monotonic() + 20
-        while any(temporary.glob("guide-*")) and time.monotonic() < until:
-            time.sleep(0.05)
-        assert gone(*family)
-        assert list(temporary.glob("guide-*")) == []
+        until_gone(*family)
+        until(lambda: not any(temporary.glob("guide-*")), "the end of the folders of its programs")

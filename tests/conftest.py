@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.site import chromium
+from tests.until import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, BrowserContext
+
+    from tests.site.chromium import NewReader
 
 
 @pytest.fixture(scope="session")
@@ -23,3 +27,16 @@ def browser() -> Iterator[Browser]:
         running = playwright.chromium.launch(executable_path=chromium.path(), args=chromium.FLAGS)
         yield running
         running.close()
+
+
+@pytest.fixture
+def new_reader(browser: Browser) -> Iterator[NewReader]:
+    """Return what opens a fresh reader, who has stored nothing; all are closed with the test, also one that fails."""
+    with ExitStack() as readers:
+
+        def opened(**options: Any) -> BrowserContext:
+            reader = readers.enter_context(browser.new_context(**options))
+            reader.set_default_timeout(1000 * PATIENCE)
+            return reader
+
+        yield opened

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, TypeVar
 
+from hooks import busy
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -28,14 +30,14 @@ def until(
     Args:
         condition: asked again and again.
         what: is waited for.
-        seconds: the longest that it may take.
+        seconds: the longest that it may take; a busy machine has more.
         sleep: waits this many seconds between two questions.
 
     Raises:
         AssertionError: it is not true in time.
     """
-    end = time.monotonic() + seconds
+    limit = busy.Limit(seconds)
     while not (value := condition()):
-        assert time.monotonic() < end, f"after {seconds:.0f} s still missing: {what}"
+        assert limit.left(), f"after {limit.allowed:.0f} s still missing: {what}"
         sleep(0.05)
     return value

@@ -22,7 +22,7 @@ from tests.hooks.pictures import PICTURES
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from playwright.sync_api import Browser
+    from tests.site.chromium import NewReader
 
 CSS = (Path(__file__).resolve().parents[2] / "docs" / "assets" / "figure.css").read_text("utf-8")
 FIGURE = """\
@@ -377,11 +377,11 @@ def test_contrast(scheme: str) -> None:
     assert levels == sorted(levels)
 
 
-def test_no_text_leaves_its_drawing(browser: Browser) -> None:
+def test_no_text_leaves_its_drawing(new_reader: NewReader) -> None:
     """In a browser, with a font that is not the one everything was measured with."""
     drawn = "".join(f"<div>{draw(data, f'figure-{name}')}</div>" for name, data in PICTURES.items())
     page_of = f"<style>{CSS}</style><body style='width:370px;margin:0;font-family:sans-serif'>{drawn}"
-    page = browser.new_page(viewport={"width": 390, "height": 800})
+    page = new_reader(viewport={"width": 390, "height": 800}).new_page()
     page.set_content(page_of)
     outside = page.evaluate(
         """() => [...document.querySelectorAll("svg text")].filter((text) => {
@@ -393,6 +393,5 @@ def test_no_text_leaves_its_drawing(browser: Browser) -> None:
         """() => [...document.querySelectorAll("svg text")].map((text) =>
           parseFloat(getComputedStyle(text).fontSize) * text.closest("svg").getScreenCTM().a)"""
     )
-    page.close()
     assert outside == []
     assert min(sizes) >= 9

@@ -12,7 +12,9 @@ from tests.site import serve
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
+
+    from tests.site.chromium import NewReader
 
 ASSETS = Path(__file__).resolve().parents[2] / "docs" / "assets"
 POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:"
@@ -42,8 +44,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture(params=[False, True], ids=["mouse", "touch"])
-def page(request: pytest.FixtureRequest, browser: Browser, site: str) -> Iterator[Page]:
-    context = browser.new_context(viewport={"width": 390, "height": 700}, has_touch=request.param)
+def page(request: pytest.FixtureRequest, new_reader: NewReader, site: str) -> Iterator[Page]:
+    context = new_reader(viewport={"width": 390, "height": 700}, has_touch=request.param)
     opened = context.new_page()
     wrong: list[str] = []
     opened.on("pageerror", lambda error: wrong.append(str(error)))

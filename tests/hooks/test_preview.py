@@ -13,6 +13,7 @@ from mkdocs.exceptions import Abort, PluginError
 from hooks import programs, site
 from hooks.errors import ROOT, GuideError
 from hooks.preview import Preview, refuse_taken_port
+from tests.site.serve import reserved
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -173,11 +174,11 @@ def test_a_build_lets_no_page_without_a_record_through(monkeypatch: pytest.Monke
 
 
 def test_a_taken_port_is_named_before_the_first_build() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as other:
-        port = other.getsockname()[1]
+    with reserved() as port:
         config = SimpleNamespace(dev_addr=("127.0.0.1", port))
-        with pytest.raises(PluginError, match=rf"port {port} of 127\.0\.0\.1 .*`make serve PORT={port + 1}`"):
+        named = rf"port {port} of 127\.0\.0\.1 .*`make serve PORT={port + 1}`"
+        with socket.create_server(("127.0.0.1", port)), pytest.raises(PluginError, match=named):
             refuse_taken_port(config)  # type: ignore[arg-type]
-    refuse_taken_port(config)  # type: ignore[arg-type]
+        refuse_taken_port(config)  # type: ignore[arg-type]
     with pytest.raises(PluginError, match="`make serve PORT=8000`"):
         refuse_taken_port(SimpleNamespace(dev_addr=("127.0.0.1", 99999)))  # type: ignore[arg-type]

@@ -16,7 +16,9 @@ from tests.site import serve
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
+
+    from tests.site.chromium import NewReader
 
 ASSETS = Path(__file__).resolve().parents[2] / "docs" / "assets"
 POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:"
@@ -25,7 +27,7 @@ PAGE = (
     f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
     '<link rel="stylesheet" href="quiz.css"><script src="instant.js"></script></head>'
     '<body><main><article class="md-typeset">{}</article></main>'
-    '<script src="progress.js"></script><script src="quiz.js"></script></body></html>'
+    '<script src="progress.js"></script><script src="quiz.js"></script><script src="paper.js"></script></body></html>'
 )
 KEY = "tensorflow-at-scale:quiz"
 
@@ -39,7 +41,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         other = house.render(QUIZ.replace("id: weights", "id: other"))[0]
     (folder / "index.html").write_text(PAGE.replace("{}", html), encoding="utf-8")
     (folder / "other.html").write_text(other, encoding="utf-8")
-    for name in ("progress.js", "quiz.js", "quiz.css"):
+    for name in ("progress.js", "quiz.js", "paper.js", "quiz.css"):
         (folder / name).write_text((ASSETS / name).read_text("utf-8"), encoding="utf-8")
     (folder / "instant.js").write_text("window.document$ = {subscribe(f) { this.emit = f; f(); }};", encoding="utf-8")
     with serve.serving(folder) as address:
@@ -47,9 +49,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture
-def page(browser: Browser, site: str) -> Iterator[Page]:
+def page(new_reader: NewReader, site: str) -> Iterator[Page]:
     """Return the page with the questions; a script error or a breach of the policy fails the test."""
-    context = browser.new_context()
+    context = new_reader()
     opened = context.new_page()
     wrong: list[str] = []
     opened.on("pageerror", lambda error: wrong.append(str(error)))
@@ -75,9 +77,8 @@ def stored(page: Page) -> Any:
     return json.loads(page.evaluate(f"localStorage.getItem('{KEY}')"))
 
 
-def test_without_javascript(browser: Browser, site: str) -> None:
-    context = browser.new_context(java_script_enabled=False)
-    page = context.new_page()
+def test_without_javascript(new_reader: NewReader, site: str) -> None:
+    page = new_reader(java_script_enabled=False).new_page()
     page.goto(site)
     box = page.locator("#quiz-weights")
     assert box.locator("button").count() == 0
@@ -87,7 +88,6 @@ def test_without_javascript(browser: Browser, site: str) -> None:
     box.locator("summary").focus()
     page.keyboard.press("Enter")
     assert "Right: They are equal. The gradients are summed." in " ".join(box.locator(".quiz-why").inner_text().split())
-    context.close()
 
 
 def test_wrong_then_right(page: Page) -> None:
@@ -238,13 +238,17 @@ def test_instant_navigation(page: Page) -> None:
 
 def test_print_shows_questions_and_answers(page: Page) -> None:
     choose(page, "weights", 1)
-    page.emulate_media(media="print")
+    answers = page.locator("details.quiz-why[open]")
+    assert answers.count() == 0
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert answers.count() == 2
+    page.emulate_media(media="print")
     assert page.locator(".quiz-why .quiz-reason").first.is_visible()
     assert not page.locator(".quiz-check").first.is_visible()
     assert not page.locator(".quiz-told").first.is_visible()
+    page.emulate_media(media="screen")
     page.evaluate("dispatchEvent(new Event('afterprint'))")
-    assert page.locator("details[open]").count() == 0
+    assert answers.count() == 0
 
 
 @pytest.mark.parametrize("name", ["progress.js", "quiz.js"])

@@ -79,12 +79,15 @@ def run(notebook: Any, *, seconds: float, extra: Sequence[str] = ()) -> Outcome:
         cell.source = prepared(cell.source)
     mark = uuid.uuid4().hex
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        here, temporary = Path(folder) / "here", Path(folder) / "tmp"
+        for each in (here, temporary):
+            each.mkdir()
         client = NotebookClient(
-            notebook, timeout=seconds, kernel_name="python3", resources={"metadata": {"path": folder}}
+            notebook, timeout=seconds, kernel_name="python3", resources={"metadata": {"path": str(here)}}
         )
         judged, error = "runs", ""
         try:
-            client.execute(env=environment(mark, extra))
+            client.execute(env=environment(mark, extra, temporary))
         except CellTimeoutError:
             judged = "slow"
         except DeadKernelError:
@@ -125,8 +128,14 @@ def short(text: str) -> str:
     return text if len(text) <= LONGEST else text[: LONGEST - 4].rsplit(" ", 1)[0] + " ..."
 
 
-def environment(mark: str, extra: Sequence[str]) -> dict[str, str]:
-    """Return the environment of a notebook: the stand-ins first, no GPU, this Python as `python`."""
+def environment(mark: str, extra: Sequence[str], temporary: Path) -> dict[str, str]:
+    """Return the environment of a notebook: the stand-ins first, no GPU, this Python as `python`.
+
+    Args:
+        mark: of the run.
+        extra: folders with packages.
+        temporary: the place for temporary files, which goes with the run.
+    """
     path = os.pathsep.join([str(STUBS), *extra])
     programs = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     return {
@@ -136,6 +145,7 @@ def environment(mark: str, extra: Sequence[str]) -> dict[str, str]:
         "CUDA_VISIBLE_DEVICES": "-1",
         "MPLBACKEND": "Agg",
         "TF_CPP_MIN_LOG_LEVEL": "3",
+        "TMPDIR": str(temporary),
         MARK: mark,
     }
 

@@ -43,6 +43,13 @@ def test_the_first_error_is_kept_and_nothing_after_it_runs(tmp_path: Path) -> No
     assert not left.exists()
 
 
+def test_a_temporary_file_that_a_notebook_leaves_goes_with_it(tmp_path: Path) -> None:
+    told = tmp_path / "told"
+    source = f"import tempfile\nopen({str(told)!r}, 'w').write(tempfile.mkdtemp())"
+    assert run(book(source), seconds=SECONDS).judged == "runs"
+    assert not Path(told.read_text()).exists()
+
+
 def test_edits_make_a_notebook_run() -> None:
     made = book("a = 1", "b = a.old", "c = a.old")
     edits.apply(made, [Edit("old", "older"), Edit("a.older", "a.real"), Edit("", "import os")])
@@ -107,7 +114,7 @@ def test_a_download_and_a_package_are_not_judged() -> None:
 def test_a_cell_that_takes_too_long_leaves_no_process() -> None:
     seconds = f"61.{os.getpid()}"  # of this run: the process is looked for on the whole machine
     source = f"import subprocess\nchild = subprocess.Popen(['sleep', '{seconds}'])\nchild.wait()"
-    assert run(book(source), seconds=2.0) == Outcome("slow", "", 1, 1)
+    assert run(book(source), seconds=8.0) == Outcome("slow", "", 1, 1)
     assert not any(seconds in (process.info["cmdline"] or []) for process in psutil.process_iter(["cmdline"]))
 
 
@@ -135,7 +142,7 @@ def test_errors_lose_what_varies() -> None:
     assert len(short("word " * 100)) <= notebook.LONGEST
 
 
-def test_noise_has_the_shape_of_the_data() -> None:
+def test_noise_has_the_shape_of_the_data(tmp_path: Path) -> None:
     code = """
 import keras, tensorflow_datasets as tfds, tf_keras
 (x, y), (a, b) = keras.datasets.mnist.load_data()
@@ -153,7 +160,7 @@ except Exception as error:
 else:
     raise SystemExit("it downloaded")
 """
-    env = notebook.environment("test", [])
+    env = notebook.environment("test", [], tmp_path)
     done = subprocess.run(
         [sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=120, check=False
     )

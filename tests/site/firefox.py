@@ -201,7 +201,8 @@ def running(executable: str, folder: Path, address: str) -> Iterator[Firefox]:
             command, stdout=out, stderr=out, env={**os.environ, "HOME": str(folder)}, start_new_session=True
         )
         try:
-            with connect(f"{_listening(process, log)}/session", max_size=None, proxy=None) as socket:
+            where = f"{_listening(process, log)}/session"
+            with connect(where, max_size=None, proxy=None, open_timeout=PATIENCE, ping_interval=None) as socket:
                 firefox = Firefox(socket, address)
                 yield firefox
                 firefox.quit()

@@ -14,8 +14,9 @@ from tests.site.until import until
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
 
+    from tests.site.chromium import NewReader
     from tests.site.survey import Look
 
 POLICY = re.compile(r'<head><meta http-equiv="Content-Security-Policy" content="([^"]+)">')
@@ -67,10 +68,9 @@ def test_all_pages_have_one_policy(built_site: Path) -> None:
     assert "unsafe" not in next(iter(policies))
 
 
-def test_the_policy_is_in_force(tab: Page, browser: Browser, site: str) -> None:
+def test_the_policy_is_in_force(new_reader: NewReader, site: str) -> None:
     """A script and a style that are not the site's do nothing: the checks above can see a violation."""
-    reader = browser.new_context(base_url=site)
-    page = reader.new_page()
+    page = new_reader(base_url=site).new_page()
     page.goto("")
     ran = page.evaluate(
         """async () => {
@@ -86,7 +86,6 @@ def test_the_policy_is_in_force(tab: Page, browser: Browser, site: str) -> None:
           return { ran: window.ran ?? false, broken: broken.sort() };
         }"""
     )
-    reader.close()
     assert ran == {"ran": False, "broken": ["img-src", "script-src-elem", "style-src-attr"]}
 
 
@@ -120,9 +119,8 @@ def test_answers_outlive_instant_navigation_back_and_reload(tab: Page) -> None:
     assert tab.locator("fieldset.quiz").first.locator("li[data-mark=right]").count() == 1
 
 
-def test_a_question_works_without_javascript(browser: Browser, site: str) -> None:
-    reader = browser.new_context(base_url=site, java_script_enabled=False)
-    page = reader.new_page()
+def test_a_question_works_without_javascript(new_reader: NewReader, site: str) -> None:
+    page = new_reader(base_url=site, java_script_enabled=False).new_page()
     page.goto(QUIZ_PAGE)
     box = page.locator("fieldset.quiz").first
     box.locator("label").first.click()
@@ -130,13 +128,11 @@ def test_a_question_works_without_javascript(browser: Browser, site: str) -> Non
     box.locator("summary").focus()
     page.keyboard.press("Enter")
     assert box.locator(".quiz-reasons").is_visible()
-    reader.close()
 
 
 @pytest.mark.parametrize("script", [True, False], ids=["script", "no-script"])
-def test_print_shows_the_answers_and_hides_the_controls(browser: Browser, site: str, *, script: bool) -> None:
-    reader = browser.new_context(base_url=site, java_script_enabled=script)
-    page = reader.new_page()
+def test_print_shows_the_answers_and_hides_the_controls(new_reader: NewReader, site: str, *, script: bool) -> None:
+    page = new_reader(base_url=site, java_script_enabled=script).new_page()
     page.goto(QUIZ_PAGE, wait_until="networkidle")
     page.emulate_media(media="print")
     for hidden in ("header.md-header", "footer.md-footer", ".md-sidebar--secondary"):
@@ -145,12 +141,10 @@ def test_print_shows_the_answers_and_hides_the_controls(browser: Browser, site: 
     assert reasons.count() > 0
     assert all(box is not None and box["height"] > 0 for box in (reason.bounding_box() for reason in reasons.all()))
     page.emulate_media(media="screen")
-    reader.close()
 
 
-def test_paper_is_light_and_spells_out_links_to_other_sites_only(browser: Browser, site: str) -> None:
-    reader = browser.new_context(base_url=site, color_scheme="dark")
-    page = reader.new_page()
+def test_paper_is_light_and_spells_out_links_to_other_sites_only(new_reader: NewReader, site: str) -> None:
+    page = new_reader(base_url=site, color_scheme="dark").new_page()
     page.goto(QUIZ_PAGE, wait_until="networkidle")
     answers = page.locator("details.quiz-why[open]")
     assert page.evaluate("document.body.dataset.mdColorScheme") == "slate"
@@ -165,14 +159,12 @@ def test_paper_is_light_and_spells_out_links_to_other_sites_only(browser: Browse
     page.emulate_media(media="screen")
     until(page, "document.body.dataset.mdColorScheme === 'slate'")
     assert answers.count() == 0
-    reader.close()
 
 
 @pytest.mark.parametrize("page", WIDE_TABLES, ids=name)
-def test_paper_cuts_no_table(browser: Browser, site: str, page: str) -> None:
+def test_paper_cuts_no_table(new_reader: NewReader, site: str, page: str) -> None:
     # A4 less the margins of print.css.
-    reader = browser.new_context(base_url=site, viewport={"width": 672, "height": 900})
-    paper = reader.new_page()
+    paper = new_reader(base_url=site, viewport={"width": 672, "height": 900}).new_page()
     paper.goto(page, wait_until="networkidle")
     paper.emulate_media(media="print")
     edges = paper.locator("article table").evaluate_all(
@@ -180,7 +172,6 @@ def test_paper_cuts_no_table(browser: Browser, site: str, page: str) -> None:
     )
     assert edges
     assert max(edges) <= 672
-    reader.close()
 
 
 def test_links_in_text_are_underlined_and_terms_look_otherwise(tab: Page) -> None:
@@ -195,15 +186,13 @@ def test_links_in_text_are_underlined_and_terms_look_otherwise(tab: Page) -> Non
     assert set(links.evaluate_all(look)) == {"underline solid"}
 
 
-def test_copy_takes_the_whole_block(browser: Browser, site: str) -> None:
-    reader = browser.new_context(base_url=site, permissions=["clipboard-read", "clipboard-write"])
-    page = reader.new_page()
+def test_copy_takes_the_whole_block(new_reader: NewReader, site: str) -> None:
+    page = new_reader(base_url=site, permissions=["clipboard-read", "clipboard-write"]).new_page()
     page.goto(QUIZ_PAGE, wait_until="networkidle")
     block = page.locator(".highlight:has(.md-code__button)").first
     block.get_by_title("Copy to clipboard").click()
     page.locator(".md-dialog", has_text="Copied").wait_for()
     assert page.evaluate("navigator.clipboard.readText()").strip() == block.locator("code").inner_text().strip()
-    reader.close()
 
 
 def test_the_theme_button_goes_round_and_is_kept(tab: Page) -> None:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from tests.site.pages import QUIZ_PAGE, ROOT
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
+
+    from tests.site.chromium import NewReader
 
 PROGRAM = "strategies/mirrored.py"
 CARD = "details#program-strategies-mirrored"
@@ -54,8 +56,8 @@ def test_a_part_is_copied_with_the_imports_that_it_needs(tab: Page) -> None:
     assert tab.evaluate("navigator.clipboard.readText()") == f"{needs}\n\n{code}"
 
 
-def test_where_the_code_does_not_come_the_link_stays(browser: Browser, site: str) -> None:
-    reader = browser.new_context(base_url=site)
+def test_where_the_code_does_not_come_the_link_stays(new_reader: NewReader, site: str) -> None:
+    reader = new_reader(base_url=site)
     page = reader.new_page()
     page.goto(QUIZ_PAGE, wait_until="networkidle")
     card = page.locator(CARD)
@@ -67,16 +69,13 @@ def test_where_the_code_does_not_come_the_link_stays(browser: Browser, site: str
     card.locator("summary").click()
     card.locator("summary").click()
     card.locator("pre").wait_for()
-    reader.close()
 
 
-def test_without_scripts_a_link_leads_to_the_program(browser: Browser, site: str, built_site: Path) -> None:
-    reader = browser.new_context(base_url=site, java_script_enabled=False)
-    page = reader.new_page()
+def test_without_scripts_a_link_leads_to_the_program(new_reader: NewReader, site: str, built_site: Path) -> None:
+    page = new_reader(base_url=site, java_script_enabled=False).new_page()
     page.goto(QUIZ_PAGE)
     page.locator(f"{CARD} summary").click()
     link = page.get_by_role("link", name="Read mirrored.py")
     assert link.is_visible()
     assert str(link.get_attribute("href")).endswith(f"programs/{PROGRAM}")
     assert (built_site / "programs" / PROGRAM).is_file()
-    reader.close()

@@ -21,7 +21,9 @@ from tests.site.survey import STICKING_OUT, TARGET_SIZE, WIDTHS
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from playwright.sync_api import Browser, BrowserContext, Locator, Page
+    from playwright.sync_api import BrowserContext, Locator, Page
+
+    from tests.site.chromium import NewReader
 
 PAGE = "deployment/tensorflow-js/"
 DEMO = ROOT / "docs" / "assets" / "demo"
@@ -220,8 +222,8 @@ def test_axe_finds_nothing_in_the_loaded_demo(demo: Locator, width: int, scheme:
     assert page.evaluate(STICKING_OUT) == []
 
 
-def test_a_failed_load_says_so_and_can_be_repeated(browser: Browser, site: str) -> None:
-    reader = browser.new_context(base_url=site)
+def test_a_failed_load_says_so_and_can_be_repeated(new_reader: NewReader, site: str) -> None:
+    reader = new_reader(base_url=site)
     page = reader.new_page()
     page.goto(PAGE, wait_until="networkidle")
     reader.set_offline(True)
@@ -231,4 +233,3 @@ def test_a_failed_load_says_so_and_can_be_repeated(browser: Browser, site: str) 
     reader.set_offline(False)
     start.click()
     page.get_by_role("grid").wait_for()
-    reader.close()

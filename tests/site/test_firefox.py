@@ -98,7 +98,9 @@ def test_the_archive_works_from_a_file(unpacked: Path, tmp_path: Path) -> None:
 def test_search_finds_by_keyboard(tab: Firefox) -> None:
     tab.press("/")
     tab.press("MirroredStrategy")
-    found = tab.wait("() => document.querySelector('.md-search-result__item a')?.getAttribute('href')")
+    # Results of a part of the word come first, and have another mark; the search takes the whole one for two words.
+    tab.wait("() => document.querySelector('.md-search-result__link')?.search === '?h=mirrored+strategy'")
+    found = tab.run("() => document.querySelector('.md-search-result__link').getAttribute('href')")
     assert "mirrored" in found or "multi-worker" in found
     tab.press(firefox.ENTER)
     tab.wait("() => /mirrored|multi-worker/.test(location.pathname)")
@@ -107,6 +109,4 @@ def test_search_finds_by_keyboard(tab: Firefox) -> None:
 @pytest.mark.parametrize("page", ["", QUIZ_PAGE], ids=name)
 def test_tab_reaches_everything_and_shows_where_it_is(tab: Firefox, page: str) -> None:
     tab.go(page)
-    missed, unmarked = walk(lambda: tab.press(firefox.TAB), tab.run)
-    assert missed == []
-    assert unmarked == []
+    assert walk(lambda: tab.press(firefox.TAB), tab.run) == []

@@ -12,17 +12,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
+
+    from tests.site.chromium import NewReader
 
 LINK = re.compile(r'<[a-z]+\s[^>]*?\b(?:href|src|data-again|data-bank)="([^"]+)"')
 MIRRORED = "strategies/mirrored/index.html"
 
 
 @pytest.fixture
-def tab(browser: Browser, unpacked: Path) -> Iterator[Page]:
+def tab(new_reader: NewReader, unpacked: Path) -> Iterator[Page]:
     """Open a tab of a fresh reader without a network; what fails or leads to the web fails the test."""
-    reader = browser.new_context(base_url=f"{unpacked.as_uri()}/", offline=True, reduced_motion="reduce")
-    reader.set_default_timeout(60_000)
+    reader = new_reader(base_url=f"{unpacked.as_uri()}/", offline=True, reduced_motion="reduce")
     problems: list[str] = []
     reader.on("weberror", lambda error: problems.append(str(error.error)))
     reader.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
@@ -88,4 +89,9 @@ def test_a_drawing_moves(tab: Page) -> None:
 
 def test_a_demo_that_would_fetch_leaves_what_stands_in_its_place(tab: Page) -> None:
     tab.goto("deployment/tensorflow-js/index.html", wait_until="load")
-    assert tab.locator(".widget[data-widget=digits] .widget-fallback").is_visible()
+    box = tab.locator(".widget[data-widget=digits]")
+    tab.locator(
+        ".widget[data-widget=digits][data-state=loading]"
+    ).wait_for()  # the script has come so far, and stays there
+    assert box.locator(".widget-fallback").is_visible()
+    assert box.get_by_role("button", name="Load the model").count() == 0

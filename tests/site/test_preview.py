@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from hooks import busy
 from tests.preview import EDIT, PAGE, fetched, server, wait
 from tests.site.copied import copy_project
+from tests.until import until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,15 +62,17 @@ class Site:
 
     def says(self, text: str) -> None:
         """Wait until the log holds a text; a mistake is a line, never a traceback."""
-        log, limit = self.project / "log", busy.Limit(EDIT)
-        while text not in log.read_text("utf8"):
-            assert limit.left(), f"the log lacks {text!r}"
-            time.sleep(0.1)
+        log = self.project / "log"
+        until(lambda: text in log.read_text("utf8"), f"{text!r} in the log", seconds=EDIT)
         assert "Traceback" not in log.read_text("utf8")
 
     def shows(self, page: str, mark: str, *, gone: bool = False) -> None:
         """Wait until a page shows a text, or no longer does."""
         wait(f"{self.address}{page}", mark, EDIT, gone=gone)
+
+    def answer(self, page: str) -> str:
+        """Return the first answer to who asks for a page; silence is none."""
+        return until(lambda: fetched(f"{self.address}{page}"), f"an answer to {page}", seconds=EDIT)
 
 
 # For the whole session: the server takes minutes to start, and every test leaves the project as it was.
@@ -104,11 +105,9 @@ def test_an_edit_of_a_program_renders_the_pages_that_name_it(site: Site) -> None
 
     def until_written(since: dict[str, int]) -> None:
         """Wait until all of them are, and compare: one is written after the other."""
-        limit = busy.Limit(EDIT)
-        while not {f"{page}/index.html" for page in pages} <= (changed := site.since(since)):
-            assert limit.left(), f"only {changed} were written"
-            time.sleep(0.1)
-        assert changed == {f"{page}/index.html" for page in pages}
+        wanted = {f"{page}/index.html" for page in pages}
+        until(lambda: wanted <= site.since(since), f"all of {wanted}", seconds=EDIT)
+        assert site.since(since) == wanted
 
     before, times = site.read(), site.written()
     source = site.edit(f"snippets/{SHARED}", "[start:setup]\n", "[start:setup]\nseen_two = 2\n")
@@ -123,15 +122,15 @@ def test_an_edit_of_a_program_renders_the_pages_that_name_it(site: Site) -> None
 
 
 def test_pages_that_gather_follow_when_they_are_asked_for(site: Site) -> None:
-    fetched(f"{site.address}self-check/")
+    site.answer("self-check/")
     before = site.read()
     source = site.edit(MARKDOWN, "\n/// quiz | ", "\n/// quiz | Seen three? ")
     site.shows(f"{PAGE}/", "Seen three?")
     assert b"Seen three?" not in (site.folder / "self-check/index.html").read_bytes()
-    assert "Seen three?" in fetched(f"{site.address}self-check/")
+    assert "Seen three?" in site.answer("self-check/")
     site.restore(MARKDOWN, source)
     site.shows(f"{PAGE}/", "Seen three?", gone=True)
-    assert "Seen three?" not in fetched(f"{site.address}self-check/")
+    assert "Seen three?" not in site.answer("self-check/")
     assert site.read() == before
 
 
@@ -150,7 +149,7 @@ def test_a_mistake_leaves_the_page_and_the_next_edit_mends_it(site: Site) -> Non
 
 
 def test_a_lab_whose_record_is_stale_is_shown_with_a_warning(site: Site) -> None:
-    assert "No current record" in fetched(f"{site.address}labs/mirrored-scaling/")
+    assert "No current record" in site.answer("labs/mirrored-scaling/")
     site.says(f"{LAB}: this lab changed after it was recorded. Fix: run `make record ARGS={LAB}`.")
 
 
@@ -170,7 +169,7 @@ def test_a_mistake_in_what_builds_the_whole_site_leaves_the_pages(site: Site) ->
     before = site.read()
     source = site.edit("docs/glossary.md", "\n### Replica\n", '\n```python\n--8<-- "no/such.py"\n```\n\n### Replica\n')
     site.says("there is no file snippets/no/such.py")
-    assert "</html>" in fetched(f"{site.address}{PAGE}/"), "the server answers"
+    assert "</html>" in site.answer(f"{PAGE}/"), "the server answers"
     assert site.read() == before
     site.restore("docs/glossary.md", source.replace("\n### Replica\n\n", "\n### Replica\n\nSeen eight. ", 1))
     site.shows("glossary/", "Seen eight.")

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from playwright.sync_api import Browser, BrowserContext, Page
+    from playwright.sync_api import BrowserContext, Page
+
+    from tests.site.chromium import NewReader
 
 SELF_CHECK = "self-check/"
 WIDGET_PAGE = "parallelism/pipeline-parallelism/"
@@ -77,11 +79,10 @@ def elsewhere(built_site: Path) -> Iterator[str]:
 
 
 @pytest.fixture(params=["instant", "plain"])
-def reader(request: pytest.FixtureRequest, browser: Browser, site: str, elsewhere: str) -> Iterator[Reader]:
+def reader(request: pytest.FixtureRequest, new_reader: NewReader, site: str, elsewhere: str) -> Iterator[Reader]:
     """Open a fresh reader; an error in the console fails the test."""
     instant = request.param == "instant"
-    context = browser.new_context(base_url=site if instant else elsewhere, reduced_motion="reduce")
-    context.set_default_timeout(60_000)
+    context = new_reader(base_url=site if instant else elsewhere, reduced_motion="reduce")
     problems: list[str] = []
     context.on("weberror", lambda error: problems.append(str(error.error)))
     context.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)

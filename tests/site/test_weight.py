@@ -9,6 +9,7 @@ import pytest
 
 from tests.site.pages import CONCEPT_PAGES, QUIZ_PAGE, name
 from tests.site.survey import WIDTHS
+from tests.until import until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -94,14 +95,12 @@ def test_a_page_is_styled_once_while_it_loads(tab: Page) -> None:
     client.send(
         "Tracing.start", {"transferMode": "ReportEvents", "traceConfig": {"includedCategories": STYLED.split(",")}}
     )
-    tab.goto(QUIZ_PAGE, wait_until="networkidle")
-    count = tab.evaluate("document.querySelectorAll('body *').length")
-    client.send("Tracing.end")
-    for _ in range(600):
-        if ended:
-            break
-        tab.wait_for_timeout(100)
-    assert ended
+    try:
+        tab.goto(QUIZ_PAGE, wait_until="networkidle")
+        count = tab.evaluate("document.querySelectorAll('body *').length")
+    finally:  # the next test has the same browser
+        client.send("Tracing.end")
+    until(lambda: ended, "the end of the trace", sleep=lambda seconds: tab.wait_for_timeout(1000 * seconds))
     styled = [event["args"].get("elementCount", 0) for event in events if event["name"] == "UpdateLayoutTree"]
     assert max(styled) > 0
     assert len([elements for elements in styled if elements > 0.5 * count]) <= 1, sorted(styled, reverse=True)[:9]

@@ -18,7 +18,9 @@ from tests.site.until import until
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
+
+    from tests.site.chromium import NewReader
 
 # For each widget whose program has a table `widget`: that program, how many columns are inputs, the rest as JavaScript.
 FORMULAS = {
@@ -174,15 +176,13 @@ def test_moves_by_keyboard(name: str, tab: Page, site: str) -> None:
 
 
 @EVERY
-def test_without_script(name: str, browser: Browser, site: str) -> None:
+def test_without_script(name: str, new_reader: NewReader, site: str) -> None:
     """Without JavaScript the figure stands there."""
-    reader = browser.new_context(java_script_enabled=False)
-    page = reader.new_page()
+    page = new_reader(java_script_enabled=False).new_page()
     page.goto(f"{site}{PAGES[name]}/")
     box = page.locator(f'.widget[data-widget="{name}"]')
     assert box.locator(".widget-fallback svg, .widget-fallback table").first.is_visible()
     assert box.get_by_role("slider").count() == 0
-    reader.close()
 
 
 def test_script_only_where_it_is_needed(tab: Page, site: str) -> None:

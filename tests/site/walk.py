@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
+
+from tests.until import until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-LATER = 20  # tenths of a second
 # Where the theme hides a control, what stands for it is marked instead. A mark is an outline or a shadow that is not
 # there without the focus.
 PREPARE = """
@@ -48,7 +48,7 @@ MISSED = (
 )
 
 
-def walk(press_tab: Callable[[], None], run: Callable[[str], Any]) -> tuple[list[str], list[str]]:
+def walk(press_tab: Callable[[], None], run: Callable[[str], Any]) -> list[str]:
     """Press Tab until the page is over.
 
     Args:
@@ -56,23 +56,22 @@ def walk(press_tab: Callable[[], None], run: Callable[[str], Any]) -> tuple[list
         run: returns what a JavaScript function returns.
 
     Returns:
-        The elements that were not reached, and those that did not show that they had the focus.
+        The elements that were not reached.
+
+    Raises:
+        AssertionError: one that was reached does not show that it has the focus.
     """
     count = int(run(PREPARE))
     assert count > 5, "there is nothing to walk through"
-    unmarked = []
+
+    def shown() -> Any:
+        at = run(STEP)
+        return at if at["over"] or at["marked"] else None
+
     # What scrolls becomes a stop when it comes into view, so there are more stops than were counted.
     for _ in range(2 * count + 50):
         press_tab()
-        at = run(STEP)
         # The theme marks some controls, such as the search field, a frame or two later.
-        for _ in range(LATER):
-            if at["over"] or at["marked"]:
-                break
-            time.sleep(0.1)
-            at = run(STEP)
-        if at["over"]:
+        if until(shown, f"a mark of the focus on {run(STEP)['html']}")["over"]:
             break
-        if not at["marked"]:
-            unmarked.append(at["html"])
-    return list(run(MISSED)), unmarked
+    return list(run(MISSED))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tests.site.chromium import NewReader
     from tests.site.survey import Look
 
-POLICY = re.compile(r'<head><meta http-equiv="Content-Security-Policy" content="([^"]+)">')
+POLICY = re.compile(r'<head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="([^"]+)">')
 
 # Whose tables have the most columns.
 WIDE_TABLES = ["coming-from-the-official-tutorials/", "how-this-is-verified/", "strategies/support-table/"]

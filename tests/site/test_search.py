@@ -10,6 +10,7 @@ import pytest
 
 from tests.site.pages import ROOT
 from tests.site.serve import FOLDER
+from tests.site.until import until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -144,7 +145,9 @@ def test_the_index_is_fetched_once_when_search_is_opened(
     tab.evaluate(WATCH)
     assert [url for url in fetched if "search" in url.removeprefix(site)] == []
     tab.keyboard.press("/")
+    until(tab, "document.activeElement.matches('.md-search__input')")
     tab.keyboard.type("m")
+    assert tab.locator(".md-search__input").input_value() == "m"  # else it is the key that is lost, not the question
     tab.locator(".md-search-result__item").first.wait_for(state="attached")
     first = tab.evaluate("firstResult - firstKey")
     tab.evaluate(ASK, "a text of several words that makes every index there is")

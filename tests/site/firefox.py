@@ -21,6 +21,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from hooks import interpreter
 from tests.site.survey import WATCH_POLICY
+from tests.until import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,8 +32,6 @@ HOW = (
     "no Firefox found. Fix: `sudo apt-get install firefox-esr` on Debian, `sudo apt-get install firefox` elsewhere, "
     "or set FIREFOX to the path of one"
 )
-# Seconds, for one answer and for the start: the machine may be doing something else.
-PATIENCE = 120.0
 TAB, ENTER, ESCAPE = "\ue004", "\ue007", "\ue00c"
 # Nothing of its own goes to the network, Tab stops at links on every system, and nothing moves.
 PREFERENCES = {

@@ -11,7 +11,8 @@ unexport PYTHONDONTWRITEBYTECODE
 unexport VIRTUAL_ENV
 export NO_MKDOCS_2_WARNING = 1
 
-UV = "$$($(PYTHON3) .ci/uv.py)"
+# Where there is none, the message is the last word.
+UV = "$$($(PYTHON3) .ci/uv.py || echo false)"
 PY = .venv/bin/python
 NPM_QUIET = --silent --no-audit --no-fund --ignore-scripts --prefix
 NPM_CI = .venv/bin/npm ci $(NPM_QUIET)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Print the path of a uv of the locked version; download it when the machine has none.
 
-It needs Python 3.11 and nothing else: no pip, no venv module. The wheel's address and SHA-256 come from uv.lock, so the
-download is as pinned as every other dependency. The binary goes into .cache/uv/.
+It needs a Python that uv.lock is made for and nothing else: no pip, no venv module. The wheel's address and SHA-256
+come from uv.lock, so the download is as pinned as every other dependency. The binary goes into .cache/uv/.
 """
 
 from __future__ import annotations
@@ -14,10 +14,14 @@ import platform
 import shutil
 import subprocess
 import sys
-import tomllib
 import urllib.request
 import zipfile
 from pathlib import Path
+
+try:
+    import tomllib
+except ImportError:
+    tomllib = None
 
 ROOT = Path(__file__).resolve().parents[1]
 # (system, machine) as Python names them -> the start of the wheel's platform tag
@@ -30,9 +34,24 @@ WHEELS = {
 
 
 def locked() -> dict:
-    """Return uv's own entry in uv.lock."""
-    packages = tomllib.loads((ROOT / "uv.lock").read_text("utf8"))["package"]
-    return next(p for p in packages if p["name"] == "uv")
+    """Return uv's own entry in uv.lock.
+
+    Raises:
+        SystemExit: the lock holds no packages for the Python that runs this.
+    """
+    lock = tomllib and tomllib.loads((ROOT / "uv.lock").read_text("utf8"))
+    if not lock or not fits(lock["requires-python"]):
+        wanted = f"The packages are locked for Python {lock['requires-python']}" if lock else "3.11 or later is needed"
+        sys.exit(
+            f"uv.py: this is Python {platform.python_version()}. {wanted}: name one, as in make test PYTHON3=python3.12"
+        )
+    return next(p for p in lock["package"] if p["name"] == "uv")
+
+
+def fits(wanted: str) -> bool:
+    """Return whether this Python's minor version lies in a range such as `>=3.11, <3.14`."""
+    least, below = (int(part.rpartition(".")[2]) for part in wanted.split(","))
+    return least <= sys.version_info[1] < below
 
 
 def version_of(binary: str) -> tuple[int, ...]:

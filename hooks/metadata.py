@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import re
 import tomllib
 from dataclasses import dataclass, field, fields
@@ -68,9 +69,13 @@ def metadata(file: Path, source: str) -> tuple[Options, tuple[str, ...]]:
         if key not in ("requires-python", "dependencies", "tool"):
             known = "use 'requires-python', 'dependencies' and '[tool.guide]'"
             raise GuideError(file, line_of(key), f"the metadata block has an unknown key '{key}'", known)
-    if not isinstance(data.get("requires-python"), str):
-        cure = """write requires-python = ">=3.11" in the metadata block"""
+    pythons = data.get("requires-python")
+    cure = f"""write requires-python = "{_pythons()}" in the metadata block"""
+    if not isinstance(pythons, str):
         raise GuideError(file, line_of("requires-python"), "'requires-python' is missing or not text", cure)
+    if pythons != _pythons():
+        cause = f"'requires-python' is {pythons!r}, not the project's: uv may choose a Python that has no such packages"
+        raise GuideError(file, line_of("requires-python"), cause, cure)
     dependencies = data.get("dependencies")
     if not isinstance(dependencies, list) or not all(isinstance(name, str) for name in dependencies):
         cure = """write dependencies = ["tensorflow==2.21.*"] in the metadata block"""
@@ -96,6 +101,13 @@ def metadata(file: Path, source: str) -> tuple[Options, tuple[str, ...]]:
         if wrong:
             raise GuideError(file, line_of(key), f"'{key}' in [tool.guide] is {value!r}", f"make it {wrong}")
     return Options(**table), tuple(dependencies)
+
+
+@functools.cache
+def _pythons() -> str:
+    """Return what the project's own metadata say of Python: the packages are locked for no other."""
+    text = (Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8")
+    return str(tomllib.loads(text)["project"]["requires-python"])
 
 
 def _wrong(key: str, value: Any) -> str | None:

@@ -6,6 +6,7 @@ import hashlib
 import importlib.util
 import os
 import platform
+import re
 import shutil
 import zipfile
 from typing import TYPE_CHECKING, Any
@@ -40,7 +41,7 @@ def binary(version: str) -> str:
     return f"#!/bin/sh\necho uv {version}\n"
 
 
-def lock(folder: Path, **changes: str) -> Path:
+def lock(folder: Path, pythons: str = ">=3.11, <3.99", **changes: str) -> Path:
     """Write a lock file that names a wheel for two machines, and the wheels; return where the binary goes."""
     tables = []
     for tag in ("manylinux_2_17_aarch64", "manylinux_2_17_x86_64"):
@@ -50,9 +51,26 @@ def lock(folder: Path, **changes: str) -> Path:
         known = {"url": wheel.as_uri(), "hash": "sha256:" + hashlib.sha256(wheel.read_bytes()).hexdigest(), **changes}
         tables.append("{ " + ", ".join(f'{key} = "{value}"' for key, value in known.items()) + " }")
     (folder / "uv.lock").write_text(
-        f'[[package]]\nname = "uv"\nversion = "{VERSION}"\nwheels = [\n  {", ".join(tables)}\n]\n'
+        f'requires-python = "{pythons}"\n\n[[package]]\nname = "uv"\nversion = "{VERSION}"\n'
+        f"wheels = [\n  {', '.join(tables)}\n]\n"
     )
     return folder / ".cache" / "uv" / f"uv-{VERSION}"
+
+
+@pytest.mark.parametrize("pythons", [">=3.3, <3.5", ">=3.98, <3.99"])
+def test_a_python_that_the_lock_is_not_for_is_named(pythons: str, uv: Any, tmp_path: Path) -> None:
+    target = lock(tmp_path, pythons)
+    version = re.escape(platform.python_version())
+    with pytest.raises(SystemExit, match=rf"this is Python {version}\. .* {pythons}: name one, as in .* PYTHON3="):
+        uv.main()
+    assert not target.exists()
+
+
+def test_a_python_without_a_reader_of_toml_is_named(uv: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lock(tmp_path)
+    monkeypatch.setattr(uv, "tomllib", None)
+    with pytest.raises(SystemExit, match=r"3\.11 or later is needed: name one"):
+        uv.main()
 
 
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])

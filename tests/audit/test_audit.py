@@ -151,7 +151,7 @@ def test_the_project_declares_what_it_imports_and_nothing_else() -> None:
 
 
 PROGRAM = '''# /// script
-# requires-python = ">=3.11"
+# requires-python = ">=3.11,<3.14"
 # dependencies = ["tensorflow==2.21.*", "pytest"]
 # ///
 """Show one thing."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 PATH = "strategies/mirrored.py"
 SOURCE = '''\
 # /// script
-# requires-python = ">=3.11"
+# requires-python = ">=3.11,<3.14"
 # dependencies = ["tensorflow==2.21.*"]
 # ///
 """Show that every replica holds the same weights."""

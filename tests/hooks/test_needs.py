@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 SOURCE = '''\
 # /// script
-# requires-python = ">=3.11"
+# requires-python = ">=3.11,<3.14"
 # dependencies = []
 # ///
 """Use what it imports."""

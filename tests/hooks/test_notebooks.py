@@ -20,7 +20,9 @@ from tests.hooks import house
 if TYPE_CHECKING:
     from pathlib import Path
 
-HEAD = '# /// script\n# requires-python = ">=3.11"\n# dependencies = ["numpy==2.*"]\n{guide}# ///\n"""Show it."""\n'
+HEAD = (
+    '# /// script\n# requires-python = ">=3.11,<3.14"\n# dependencies = ["numpy==2.*"]\n{guide}# ///\n"""Show it."""\n'
+)
 FIRST = """
 hidden = 1
 

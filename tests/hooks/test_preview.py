@@ -71,7 +71,7 @@ def test_a_program_that_goes_or_a_file_that_it_needs_touches_the_pages_that_name
     folder = root / "snippets" / "demo"
     folder.mkdir(parents=True)
     for name, guide in (("plain.py", '# [tool.guide]\n# files = ["beside.py"]\n'), ("beside.py", "")):
-        head = f'# /// script\n# requires-python = ">=3.11"\n# dependencies = []\n{guide}# ///\n"""Show it."""\n'
+        head = f'# /// script\n# requires-python = ">=3.11,<3.14"\n# dependencies = []\n{guide}# ///\n"""Show it."""\n'
         (folder / name).write_text(f"{head}claims = {{}}\n")
     monkeypatch.setattr(programs, "SNIPPETS", root / "snippets")
     page.write_text("# Page\n\n/// program | demo/plain.py\n///\n")

@@ -11,7 +11,7 @@ from hooks.errors import GuideError
 from hooks.metadata import Options
 
 GOOD = '''# /// script
-# requires-python = ">=3.11"
+# requires-python = ">=3.11,<3.14"
 # dependencies = ["tensorflow==2.21.*"]
 #
 # [tool.guide]
@@ -126,12 +126,13 @@ METADATA_MISTAKES = {
     "bad TOML": ("# devices = 2", "# devices = = 2", "not TOML", "# devices = = 2"),
     "unknown key": ("# devices = 2", "# device = 2", "unknown key 'device'", "# device = 2"),
     "unknown top key": (
-        '# requires-python = ">=3.11"',
-        '# requires-python = ">=3.11"\n# name = "x"',
+        '# requires-python = ">=3.11,<3.14"',
+        '# requires-python = ">=3.11,<3.14"\n# name = "x"',
         "'name'",
         "# name",
     ),
-    "no requires-python": ('# requires-python = ">=3.11"\n', "", "'requires-python' is missing", None),
+    "no requires-python": ('# requires-python = ">=3.11,<3.14"\n', "", "'requires-python' is missing", None),
+    "any later Python": (",<3.14", "", "'requires-python' is '>=3.11', not the project's", "# requires-python"),
     "dependencies as text": ('["tensorflow==2.21.*"]', '"tensorflow"', "not a list of text", "# dependencies"),
     "no dependencies": ('# dependencies = ["tensorflow==2.21.*"]\n', "", "'dependencies' is missing", None),
     "no requirement": ("tensorflow==2.21.*", "tensorflow=2.21", "'tensorflow=2.21' is not a requirement", "# dep"),

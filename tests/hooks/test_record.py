@@ -13,7 +13,7 @@ from hooks.errors import ROOT
 from hooks.runner import Runner
 
 SOURCE = '''# /// script
-# requires-python = ">=3.11"
+# requires-python = ">=3.11,<3.14"
 # dependencies = []
 #
 # [tool.guide]

@@ -20,7 +20,7 @@ from hooks.outcome import Result
 from hooks.runner import Block
 
 SOURCE = '''# /// script
-# requires-python = ">=3.11"
+# requires-python = ">=3.11,<3.14"
 # dependencies = ["tensorflow==2.21.*"]
 #
 # [tool.guide]

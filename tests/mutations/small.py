@@ -156,7 +156,7 @@ Divide by something else.
 """,
     PROGRAM: '''\
 # /// script
-# requires-python = ">=3.11"
+# requires-python = ">=3.11,<3.14"
 # dependencies = []
 #
 # [tool.guide]

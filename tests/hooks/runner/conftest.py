@@ -40,7 +40,7 @@ def program(tmp_path: Path) -> Make:
             table = table.replace(json.dumps(options["env"]), '{ PLACE = "here" }')
         text = textwrap.dedent(body).strip()
         end = "" if "claims" in text else 'claims = {"ran": True}\n'
-        about = f'# requires-python = ">=3.11"\n# dependencies = []\n#\n# [tool.guide]\n{table}'
+        about = f'# requires-python = ">=3.11,<3.14"\n# dependencies = []\n#\n# [tool.guide]\n{table}'
         head = f'# /// script\n{about}# ///\n"""Show."""'
         (tmp_path / "t").mkdir(exist_ok=True)
         (tmp_path / f"t/p{made}.py").write_text(f"{head}\n\n{text}\n{end}")

@@ -5,6 +5,7 @@ hook replaces in the page's HTML:
 
 * `/__root__/programs/strategies/mirrored.py`: relative to the site's root; programs are copied there.
 * `/__source__/snippets/strategies/mirrored.py#L12`: a file in the repository, by `extra.repository` of mkdocs.yml.
+* `/__repository__/issues/new`: what the repository's site has at that address; `/__repository__/` is its home.
 * `/__program__/strategies/mirrored.py`: the card of that program, `#program-strategies-mirrored` on the page that has
   it. Where the same page has it, the extension has already made it `#program-strategies-mirrored`.
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PLACEHOLDER = re.compile(
-    r'(?P<attribute>href|src)="/__(?P<kind>root|source|program)__/(?P<path>[^"#]*)(?P<anchor>#[^"]*)?"'
+    r'(?P<attribute>href|src)="/__(?P<kind>root|source|repository|program)__/(?P<path>[^"#]*)(?P<anchor>#[^"]*)?"'
 )
 REASON = re.compile(r'<div\b[^>]*\bdata-why="(?P<why>[^"]*)"[^>]*>')
 DIV = re.compile(r"<(/?)div\b")
@@ -61,6 +61,8 @@ def links(html: str, *, url: str, file: str, repository: Mapping[str, str], card
         path, anchor = htmllib.unescape(match["path"]), match["anchor"] or ""
         if match["kind"] == "source":
             target = source_url(repository, path) + anchor
+        elif match["kind"] == "repository":
+            target = repository_url(repository, path) + anchor
         elif match["kind"] == "root":
             target = get_relative_url(path, url) + anchor
         else:
@@ -77,7 +79,12 @@ def links(html: str, *, url: str, file: str, repository: Mapping[str, str], card
 
 def source_url(repository: Mapping[str, str], path: str) -> str:
     """Return the address of a file in the repository."""
-    return f"https://github.com/{repository['name']}/blob/{repository['branch']}/{quote(path)}"
+    return repository_url(repository, f"blob/{repository['branch']}/{quote(path)}")
+
+
+def repository_url(repository: Mapping[str, str], path: str) -> str:
+    """Return the address of a page that the repository's site has for it, such as `issues`; of its home for none."""
+    return f"https://github.com/{repository['name']}/{path}".rstrip("/")
 
 
 def under_title(html: str, more: str) -> str:

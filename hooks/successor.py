@@ -54,6 +54,8 @@ def links(html: str, *, path: str, repository: Mapping[str, str]) -> str:
             target = publish.source_url(repository, f"snippets/{to.removeprefix(_PROGRAMS)}")
         elif match["kind"] == "source":
             target = publish.source_url(repository, to) + anchor
+        elif match["kind"] == "repository":
+            target = publish.repository_url(repository, to) + anchor
         else:
             target = posixpath.relpath(to, posixpath.dirname(path) or ".") + anchor
         return f'{match["attribute"]}="{htmllib.escape(target)}"'

@@ -39,6 +39,7 @@ CHECKS = {
 
 # What a program does under another lock, against its record.
 LOCKS = {"same": "The same", "differs": "Differ", "fails": "Fail", "stale": "Changed since", "missing": "Not yet run"}
+RAN = ("same", "differs", "fails")
 
 
 def collect(*, blocks: list[Block], questions: list[Question], labs: list[dict[str, Any]]) -> dict[str, Any]:
@@ -105,13 +106,14 @@ def totals(data: dict[str, Any]) -> str:
     options = total["options"]
     keyed = {name: options[kind] for kind, name in (("claims", "claims"), ("source", "a source")) if kind in options}
     rows = [
-        (total["blocks"], "blocks of code", ", ".join(f"{count:,} {name}" for name, count in kinds.items())),
-        (total["programs"], "programs", _on_devices(total["devices"])),
-        (total["claims"], "claims", "computed by those programs"),
-        (total["questions"], "questions", ", ".join(f"{n} options keyed by {kind}" for kind, n in keyed.items())),
+        (locks.named(data["environment"]), _elsewhere(data)),
+        (f"{total['blocks']:,} blocks of code", ", ".join(f"{count:,} {name}" for name, count in kinds.items())),
+        (f"{total['programs']:,} programs", _on_devices(total["devices"])),
+        (f"{total['claims']:,} claims", "computed by those programs"),
+        (f"{total['questions']:,} questions", ", ".join(f"{n:,} options keyed by {kind}" for kind, n in keyed.items())),
     ]
     items = "".join(
-        f"<div><dt>{number:,} {html.escape(what)}</dt><dd>{html.escape(more)}</dd></div>" for number, what, more in rows
+        f"<div><dt>{html.escape(what)}</dt><dd>{html.escape(more)}</dd></div>" for what, more in rows if what
     )
     return f'<dl class="guide-totals">{items}</dl>'
 
@@ -205,6 +207,16 @@ def _by_language(blocks: list[dict[str, Any]]) -> dict[str, dict[str, int]]:
         check = "run" if block["check"] == "lab" else block["check"]
         found.setdefault(block["language"], Counter())[check] += 1
     return {name: dict(sorted(found[name].items(), key=lambda one: one[0] == "not run")) for name in sorted(found)}
+
+
+def _elsewhere(data: dict[str, Any]) -> str:
+    """Return what the versions of the records are, and how many programs were tried with which others."""
+    tried = [
+        f"{count:,} with TensorFlow {held['tensorflow']}"
+        for lock, held in data["locks"].items()
+        if (count := sum(data["totals"]["locks"][lock].get(word, 0) for word in RAN)) and "tensorflow" in held
+    ]
+    return "the versions of the records" + (f"; also tried: {', '.join(tried)}" if tried else "")
 
 
 def _on_devices(devices: dict[str, int]) -> str:

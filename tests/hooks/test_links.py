@@ -120,7 +120,8 @@ def test_style_sheets(tmp_path: Path) -> None:
 def test_placeholders_become_links() -> None:
     html = (
         '<a href="/__root__/programs/s/a.py" download="a.py">d</a><a href="/__source__/snippets/s/a.py#L3">s</a>'
-        '<a href="/__program__/s/a.py">p</a>'
+        '<a href="/__program__/s/a.py">p</a><a href="/__repository__/">r</a>'
+        '<a href="/__repository__/issues/new?template=wrong.yml&amp;title=x">i</a>'
     )
     made = publish.links(
         html, url="s/page/", file="docs/s/page.md", repository=REPOSITORY, cards={"s/a.py": "s/other/"}
@@ -128,6 +129,8 @@ def test_placeholders_become_links() -> None:
     assert 'href="../../programs/s/a.py" download="a.py"' in made
     assert 'href="https://github.com/owner/repo/blob/main/snippets/s/a.py#L3"' in made
     assert 'href="../other/#program-s-a"' in made
+    assert 'href="https://github.com/owner/repo">r' in made
+    assert 'href="https://github.com/owner/repo/issues/new?template=wrong.yml&amp;title=x"' in made
     with pytest.raises(GuideError, match="no page shows that program"):
         publish.links(html, url="s/page/", file="docs/s/page.md", repository=REPOSITORY, cards={})
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from hooks import programs, records, shapes
-from hooks.errors import GuideError
+from hooks.errors import ROOT, GuideError
 
 SOURCE = '''# /// script
-# requires-python = ">=3.11"
+# requires-python = ">=3.11,<3.14"
 # dependencies = ["tensorflow==2.21.*", "tf_keras>=2"]
 # ///
 """Show one thing."""
@@ -238,3 +240,25 @@ def test_a_figure_of_each_kind_passes(kind: str) -> None:
 @pytest.mark.parametrize("figure", BAD_FIGURES)
 def test_a_wrong_figure_is_refused(figure: dict[str, object]) -> None:
     assert shapes.wrong_figures({"f": figure}).startswith("figure 'f': ")
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/install.md"])
+def test_sentences_name_the_locked_versions(page: str) -> None:
+    text = (ROOT / page).read_text("utf8")
+    lock = tomllib.loads(records.LOCK.read_text("utf8"))
+    locked = {name: records.locked_versions()[name].rpartition(".")[0] for name in records.ALWAYS}
+    wheels = next(package["wheels"] for package in lock["package"] if package["name"] == "tensorflow")
+    pythons = sorted({int(found[1]) for wheel in wheels if (found := re.search(r"-cp3(\d+)-", wheel["url"]))})
+    *others, last = (f"3.{minor}" for minor in pythons)
+    assert re.search(rf"TensorFlow {locked['tensorflow']} and Keras {locked['keras']}\b", text)
+    assert set(re.findall(r"\b(tensorflow|keras)==([\d.]+)\.\*", text)) <= locked.items()
+    assert f"Python {', '.join(others)} or {last}" in text
+    assert lock["requires-python"] == f">=3.{pythons[0]}, <3.{pythons[-1] + 1}"
+
+
+def test_the_readme_says_where_the_site_is_and_where_its_records_are_from() -> None:
+    readme = (ROOT / "README.md").read_text("utf8")
+    (address,) = re.findall(r'(?m)^site_url: .*"(https://[^"]+)"', (ROOT / "mkdocs.yml").read_text("utf8"))
+    assert f"<{address}>" in readme
+    others = [file for device in ("gpu", "tpu") for file in programs.SNIPPETS.rglob(f"*.{device}.json")]
+    assert ("So far all records are from CPUs" in readme) == (not others)

@@ -37,6 +37,8 @@ def told(md: Markdown, path: str) -> None:
     ("placeholder", "link"),
     [
         ("/__source__/snippets/x/y.py#L3", "https://github.com/a/b/blob/main/snippets/x/y.py#L3"),
+        ("/__repository__/", "https://github.com/a/b"),
+        ("/__repository__/issues/new?template=x.yml", "https://github.com/a/b/issues/new?template=x.yml"),
         ("/__root__/programs/x/y.py", "https://github.com/a/b/blob/main/snippets/x/y.py"),
         ("/__program__/x/y.py", "https://github.com/a/b/blob/main/snippets/x/y.py"),
         ("/__root__/assets/widgets/w.js", "../assets/widgets/w.js"),

@@ -88,6 +88,20 @@ def test_pages_show_it(data: dict) -> None:
     assert verification.fill("<p>a</p>", data) == "<p>a</p>"
 
 
+def test_the_totals_begin_with_the_versions(data: dict) -> None:
+    def first() -> str:
+        return verification.totals(data).partition("</div>")[0]
+
+    data["environment"] = {"keras": "3.1", "tensorflow": "9.0", "numpy": "2"}
+    begin = '<dl class="guide-totals"><div><dt>TensorFlow 9.0, Keras 3.1</dt><dd>the versions of the records'
+    assert first() == f"{begin}</dd>"
+    data["locks"] = {"old": {"tensorflow": "8.0"}, "new": {"tensorflow": "9.1"}, "next": {"tensorflow": "10.0"}}
+    data["totals"]["locks"] = {"old": {"same": 1200, "fails": 3, "stale": 5}, "new": {}, "next": {"same": 2}}
+    assert first() == f"{begin}; also tried: 1,203 with TensorFlow 8.0, 2 with TensorFlow 10.0</dd>"
+    data["environment"] = {"numpy": "2"}
+    assert first() == '<dl class="guide-totals"><div><dt>3 blocks of code</dt><dd>1 run, 1 parsed, 1 not run</dd>'
+
+
 def test_ids_are_unique_on_the_whole_site() -> None:
     verification.check_ids([question("one"), question("two")])
     with pytest.raises(GuideError, match=r"docs/b\.md:8: the question id 'one' is also used at docs/a\.md:3"):

@@ -1,5 +1,5 @@
 # /// script
-# requires-python = ">=3.11"
+# requires-python = ">=3.11,<3.14"
 # dependencies = ["tensorflow==2.21.*", "keras==3.15.*", "scikit-learn>=1.6"]
 #
 # [tool.guide]
@@ -124,7 +124,7 @@ def decode(encoded):
     """Return one image from the bytes of a PNG or a JPEG."""
     image = tf.io.decode_image(encoded, channels=1, expand_animations=False)
     image.set_shape((None, None, 1))  # the file knows its size, the graph does not
-    return tf.image.resize(tf.cast(image, tf.float32) / 240, (8, 8))
+    return tf.image.resize(image, (8, 8)) / 240
 
 
 def read(image_bytes):
@@ -184,6 +184,7 @@ for name, attempt in attempts.items():
         print(errors[name])
 # --8<-- [end:images_errors]
 temporary.cleanup()
+huge = tf.io.encode_png(tf.zeros((4000, 4000, 1), tf.uint8)).numpy()
 
 claims = {
     "words_equal_keras": np.allclose(answer, by_keras, atol=1e-3),
@@ -199,5 +200,6 @@ claims = {
     "without_output_signature_the_call_raises": "no_signature" in errors,
     "one_output_for_each_image": from_png.shape == (100, 10),
     "one_bad_image_fails_the_request": "no_image" in errors,
+    "a_small_file_is_a_huge_picture": len(huge) < 4000 * 4000 / 500,
 }
-measures = {"images": len(png), "words": len(words)}
+measures = {"images": len(png), "words": len(words), "huge_kb": len(huge) // 1000}

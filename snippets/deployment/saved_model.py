@@ -1,5 +1,5 @@
 # /// script
-# requires-python = ">=3.11"
+# requires-python = ">=3.11,<3.14"
 # dependencies = ["tensorflow==2.21.*", "keras==3.15.*", "scikit-learn"]
 #
 # [tool.guide]
@@ -185,7 +185,7 @@ def attempt(name, call):
         call()
     except (TypeError, ValueError) as error:
         # The folder differs from run to run.
-        text = str(error).replace(work.name, "models")
+        text = str(error).partition(" You can attempt")[0].replace(work.name, "models")
         errors[name] = f"{type(error).__name__}: {text}"
         print(errors[name])
 
@@ -193,6 +193,30 @@ def attempt(name, call):
 attempt("save_folder", lambda: model.save(base / "digits"))
 attempt("load_folder", lambda: keras.models.load_model(str(base / "digits" / "1")))
 # --8<-- [end:save_errors]
+
+
+# --8<-- [start:python_if]
+def clipped(pixels):
+    if tf.reduce_max(pixels) > 16:
+        pixels = tf.minimum(pixels, 16)
+    return classify(pixels)
+
+
+def export(function):
+    archive = keras.export.ExportArchive()
+    archive.track(model)
+    archive.add_endpoint("classify", function, pixels)
+    archive.write_out(base / function.__name__, verbose=False)
+
+
+attempt("python_if", lambda: export(clipped))
+attempt("traced_if", lambda: export(tf.function(clipped)))
+dark = np.full((1, 8, 8), 30, "uint8")
+clipping = tf.saved_model.load(base / "clipped")
+answer_to_30 = clipping.classify(dark)["probability"]
+taken_for_16 = np.allclose(answer_to_30, model(np.ones((1, 8, 8, 1))), atol=1e-6)
+print("under tf.function, 30 is taken for 16:", taken_for_16)
+# --8<-- [end:python_if]
 
 # --8<-- [start:layer]
 folder = str(base / "digits" / "1")
@@ -246,6 +270,8 @@ unscaled = signature(image=(x_test * 16).astype("uint8"))["output_0"].numpy()
 scaled_for_it = model.predict(x_test * 16, verbose=0)
 
 claims = {
+    "an_endpoint_with_an_if_raises": "python_if" in errors,
+    "tf_function_translates_the_if": "traced_if" not in errors and taken_for_16,
     "signature_equals_keras": difference < 1e-6,
     "input_keeps_its_name": ["serving_default", "input", "image"]
     in [row[:3] for row in plain],

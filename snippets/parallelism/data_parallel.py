@@ -1,5 +1,5 @@
 # /// script
-# requires-python = ">=3.11"
+# requires-python = ">=3.11,<3.14"
 # dependencies = ["tensorflow==2.21.*", "keras==3.15.*"]
 #
 # [tool.guide]
@@ -54,7 +54,7 @@ def step(number, inputs, targets):
     """Run on every replica with its part of the batch; `apply` sums the gradients over the replicas."""
     with tf.GradientTape() as tape:
         loss = (
-            tf.reduce_sum((model(inputs) - targets) ** 2) / BATCH
+            tf.reduce_sum((model(inputs, training=True) - targets) ** 2) / BATCH
         )  # divide by the global batch
     gradients = tape.gradient(loss, model.trainable_variables)
     optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))

@@ -1,5 +1,5 @@
 # /// script
-# requires-python = ">=3.11"
+# requires-python = ">=3.11,<3.14"
 # dependencies = ["tensorflow==2.21.*", "keras==3.15.*"]
 #
 # [tool.guide]
@@ -57,7 +57,7 @@ def make_step(strategy, rows):
 
     def on_replica(x, y):
         with tf.GradientTape() as tape:
-            loss = tf.reduce_sum((model(x) - y) ** 2) / total
+            loss = tf.reduce_sum((model(x, training=True) - y) ** 2) / total
         gradients = tape.gradient(loss, model.trainable_variables)
         optimizer.apply(gradients, model.trainable_variables)
         return loss

@@ -1,5 +1,5 @@
 # /// script
-# requires-python = ">=3.11"
+# requires-python = ">=3.11,<3.14"
 # dependencies = ["tensorflow==2.21.*", "scikit-learn>=1.6"]
 #
 # [tool.guide]
@@ -114,8 +114,8 @@ MB, GB = 10**6, 10**9
 
 
 def plan(total, hosts):
-    """Ten files for each host, fewer where they would be smaller than 10 MB."""
-    return min(10 * hosts, total // (10 * MB))
+    """Ten files for each host, fewer where they would be smaller than 10 MB; as many for each."""
+    return hosts * max(1, min(10, total // (10 * MB * hosts)))
 
 
 TOTAL = 200_000 * 100_000  # 200,000 JPEG files of 100 KB

@@ -1,5 +1,5 @@
 # /// script
-# requires-python = ">=3.11"
+# requires-python = ">=3.11,<3.14"
 # dependencies = ["tensorflow==2.21.*", "keras==3.15.*"]
 # ///
 """What `fit` does once too often where the length of the data is unknown, and how to tell it the length."""
@@ -74,6 +74,7 @@ def train(data, steps_per_epoch=None, **options):
 # --8<-- [end:train]
 
 # --8<-- [start:compare]
+RAN_OUT = "Your input ran out of data; interrupting training."
 with tempfile.TemporaryDirectory() as folder:
     path = f"{folder}/rows.tfrecord"
     with tf.io.TFRecordWriter(path) as writer:
@@ -81,6 +82,7 @@ with tempfile.TemporaryDirectory() as folder:
             writer.write(row.SerializeToString())
     unknown = int(read(path).cardinality()) == tf.data.UNKNOWN_CARDINALITY
     known = read(path).apply(tf.data.experimental.assert_cardinality(STEPS))
+    too_small = read(path).apply(tf.data.experimental.assert_cardinality(STEPS - 2))
     cases = {
         "as it is": train(read(path, drop_remainder=False)),
         "drop_remainder=True": train(read(path)),
@@ -89,6 +91,14 @@ with tempfile.TemporaryDirectory() as folder:
         "steps_per_execution=2": train(read(path), steps_per_execution=2),
         "jit_compile=True": train(read(path), jit_compile=True),
     }
+    cut = train(too_small)
+    try:
+        train(read(path).apply(tf.data.experimental.assert_cardinality(STEPS + 2)))
+        refusal = "no error"
+    except tf.errors.FailedPreconditionError as error:
+        refusal = f"FailedPreconditionError: {error.message}"
+print("updates where the length is declared too small:", cut["optimizer.iterations"])
+print("warnings of it:", sum(RAN_OUT in text for text in cut["warnings"]))
 print("the length of the file is unknown:", unknown)
 
 
@@ -113,7 +123,6 @@ verdicts = {case: verdict(found) for case, found in cases.items()}
 # --8<-- [end:compare]
 
 PLAIN, DROP = cases["as it is"], cases["drop_remainder=True"]
-RAN_OUT = "Your input ran out of data; interrupting training."
 right = {case for case, words in verdicts.items() if set(words.values()) == {"right"}}
 claims = {
     "length_of_a_file_is_unknown": unknown,
@@ -128,6 +137,9 @@ claims = {
     "at_most_once_in_an_epoch": DROP["optimizer.iterations"] <= EPOCHS * (STEPS + 1),
     "a_known_length_cures": "assert_cardinality" in right,
     "every_cure_cures": len(right) == len(cases) - 2,
+    "too_small_a_length_is_silent": cut["optimizer.iterations"] == EPOCHS * (STEPS - 2)
+    and not any(RAN_OUT in text for text in cut["warnings"]),
+    "too_large_a_length_raises": refusal != "no error",
     "fit_warns": any(RAN_OUT in text for text in PLAIN["warnings"]),
     "every_pass_warns": sum(RAN_OUT in text for text in PLAIN["warnings"])
     == 2 * EPOCHS,

@@ -1,5 +1,5 @@
 # /// script
-# requires-python = ">=3.11"
+# requires-python = ">=3.11,<3.14"
 # dependencies = ["tensorflow==2.21.*", "keras==3.15.*"]
 #
 # [tool.guide]
@@ -132,8 +132,11 @@ class InParts(keras.Sequential):
             outputs.append(output)
             context = tf.distribute.get_replica_context()
             tracker.update_state(loss * context.num_replicas_in_sync)
-        self.optimizer.apply(total, variables)
+        self.update(total)
         return self.compute_metrics(features, targets, tf.concat(outputs, 0))
+
+    def update(self, total):
+        self.optimizer.apply(total, self.trainable_variables)
 
 
 def fit_large(place, kind):
@@ -163,6 +166,38 @@ print(f"accumulated in train_step: {by_train_step:.4f} from one device, {seen} s
 for name, values in reported.items():
     print(f"{name:9}{values[0]:.4f}, one device {expected[name][0]:.4f}")
 # --8<-- [end:train_step]
+
+
+# --8<-- [start:float16]
+class Summed(InParts):
+    """Sum before `apply`: then each replica sees the overflow of any other, at the price of a second exchange."""
+
+    def update(self, total):
+        context = tf.distribute.get_replica_context()
+        total = context.all_reduce("SUM", total)
+        total = [gradient / context.num_replicas_in_sync for gradient in total]
+        self.optimizer.apply(total, self.trainable_variables)
+
+
+def overflow(place, kind):
+    """Train under mixed_float16; the last row, on the last replica, overflows at first."""
+    keras.config.set_dtype_policy("mixed_float16")
+    model, _ = build(place, kind)
+    keras.config.set_dtype_policy("float32")
+    rows, targets = np.tile(x[:large], (6, 1)), np.tile(y[:large], (6, 1))
+    targets[large - 1 :: large] = 50
+    model.fit(rows, targets, large, shuffle=False, verbose=0)
+    return model.get_weights()
+
+
+alone = overflow(one, InParts)
+finite, near = {}, {}
+for name, kind in {"InParts": InParts, "Summed": Summed}.items():
+    after = overflow(strategy, kind)
+    finite[name] = all(np.isfinite(weight).all() for weight in after)
+    near[name] = finite[name] and apart(alone, after) < 1e-2
+    print(f"{name}: finite {finite[name]}, as on one device {near[name]}")
+# --8<-- [end:float16]
 
 
 # --8<-- [start:overwrite]
@@ -216,6 +251,8 @@ claims = {
     "accumulating_in_the_loop_cures": accumulated < 1e-5,
     "parts_are_summed_once": summed == summed_at_once == several * parameters,
     "accumulating_in_train_step_cures": by_train_step < 1e-5,
+    "float16_needs_the_sum_first": finite["InParts"] is (replicas == 1)
+    and near["Summed"],
     "train_step_keeps_reports": set(reported) == set(expected)
     and all(
         np.allclose(reported[name], expected[name], rtol=1e-4) for name in expected

@@ -1,5 +1,5 @@
 # /// script
-# requires-python = ">=3.11"
+# requires-python = ">=3.11,<3.14"
 # dependencies = ["tensorflow==2.21.*", "keras==3.15.*"]
 #
 # [tool.guide]
@@ -66,7 +66,8 @@ def loop(strategy, build_first):
     def on_replica(x, y):
         with tf.GradientTape() as tape:
             loss = tf.nn.compute_average_loss(
-                tf.square(model(x) - y)[:, 0], global_batch_size=batch
+                tf.square(model(x, training=True) - y)[:, 0],
+                global_batch_size=batch,
             )
         optimizer.apply(
             tape.gradient(loss, model.trainable_variables), model.trainable_variables

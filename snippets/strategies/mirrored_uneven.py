@@ -1,5 +1,5 @@
 # /// script
-# requires-python = ">=3.11"
+# requires-python = ">=3.11,<3.14"
 # dependencies = ["tensorflow==2.21.*", "keras==3.15.*"]
 #
 # [tool.guide]
@@ -73,7 +73,8 @@ def loop(batch):
         def on_replica(x, y):
             with tf.GradientTape() as tape:
                 loss = tf.nn.compute_average_loss(
-                    tf.square(model(x) - y)[:, 0], global_batch_size=batch
+                    tf.square(model(x, training=True) - y)[:, 0],
+                    global_batch_size=batch,
                 )
             model.optimizer.apply(
                 tape.gradient(loss, model.trainable_variables),
@@ -82,7 +83,8 @@ def loop(batch):
 
         strategy.run(on_replica, args=rows)
 
-    model.optimizer.build(model.trainable_variables)
+    with strategy.scope():
+        model.optimizer.build(model.trainable_variables)
     for rows in strategy.experimental_distribute_dataset(data(batch)):
         step(rows)
     return model.get_weights()[0]

@@ -1,5 +1,5 @@
 # /// script
-# requires-python = ">=3.11"
+# requires-python = ">=3.11,<3.14"
 # dependencies = ["tensorflow==2.21.*", "keras==3.15.*"]
 #
 # [tool.guide]
@@ -55,7 +55,7 @@ def train(strategy, scale):
     def step(rows):
         def on_replica(x, y):
             with tf.GradientTape() as tape:
-                loss = scale(tf.square(model(x) - y)[:, 0])
+                loss = scale(tf.square(model(x, training=True) - y)[:, 0])
             optimizer.apply(tape.gradient(loss, model.trainable_variables))
 
         strategy.run(on_replica, args=rows)

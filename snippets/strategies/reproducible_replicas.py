@@ -1,5 +1,5 @@
 # /// script
-# requires-python = ">=3.11"
+# requires-python = ">=3.11,<3.14"
 # dependencies = ["tensorflow==2.21.*", "keras==3.15.*"]
 #
 # [tool.guide]
@@ -23,6 +23,7 @@ y = np.sin(x.sum(1, keepdims=True)).astype("float32")
 
 def train(count):
     """Train on the first devices, in global batches that do not depend on them."""
+    # Several strategies in one process: safe here, as all of their sums have one shape.
     strategy = tf.distribute.MirroredStrategy([d.name for d in devices[:count]])
     with strategy.scope():
         weights = tf.Variable(tf.zeros((16, 1)))

@@ -1,0 +1,80 @@
+# /// script
+# requires-python = ">=3.11,<3.14"
+# dependencies = ["tensorflow==2.21.*", "keras==3.15.*"]
+#
+# [tool.guide]
+# devices = 0
+# ///
+"""Sentences whose meaning hangs on the order of their words: a GRU, and a head that counts words."""
+
+# --8<-- [start:sentences]
+import itertools
+
+import keras
+import numpy as np
+
+keras.utils.set_random_seed(0)
+PAIRS = ["good bad", "funny dull", "fresh stale", "bright dim", "clear vague"]
+THINGS = ["film", "book", "meal", "song", "room", "talk", "game", "play"]
+FORMS = [
+    "the {thing} was {a}, not {b}",
+    "we found the {thing} {a} and not at all {b}",
+    "{a}, not {b}: that is what I say of the {thing}",
+]
+sentences, labels = [], []
+for form, thing, pair in itertools.product(FORMS, THINGS, PAIRS):
+    praise, blame = pair.split()
+    sentences.append(form.format(thing=thing, a=praise, b=blame))
+    sentences.append(form.format(thing=thing, a=blame, b=praise))
+    labels += [1, 0]
+sentences, labels = np.array(sentences), np.array(labels)
+# Both sentences of two go to the same side of the split.
+side = np.repeat(np.random.default_rng(0).random(len(labels) // 2) < 0.3, 2)
+print(len(labels), "sentences,", int(side.sum()), "of them held out, such as")
+print(*sentences[side][:2], sep="\n")
+# --8<-- [end:sentences]
+
+# --8<-- [start:vectorise]
+numbers = keras.layers.TextVectorization()
+numbers.adapt(sentences[~side])  # the vocabulary, from the training part alone
+vocabulary = numbers.get_vocabulary()
+print(len(vocabulary), "entries, the first ones:", *map(repr, map(str, vocabulary[:4])))
+print(numbers(["The film was good!", "the film was awful, not good"]).numpy())
+# --8<-- [end:vectorise]
+
+
+# --8<-- [start:train]
+def train(vectorise, layers):
+    """Train on the numbers that stand for the words; return the share of held-out sentences that is right."""
+    keras.utils.set_random_seed(1)
+    model = keras.Sequential([*layers, keras.layers.Dense(1)])
+    loss = keras.losses.BinaryCrossentropy(from_logits=True)
+    model.compile(keras.optimizers.Adam(0.01), loss)
+    x = np.asarray(vectorise(sentences))
+    model.fit(x[~side], labels[~side], batch_size=16, epochs=15, verbose=0)
+    logits = model.predict(x[side], verbose=0)[:, 0]
+    return float(np.mean((logits > 0) == labels[side]))
+
+
+counts = keras.layers.TextVectorization(output_mode="count")
+counts.adapt(sentences[~side])
+by_count = train(counts, [])
+embedding = keras.layers.Embedding(len(vocabulary), 8, mask_zero=True)
+by_order = train(numbers, [embedding, keras.layers.GRU(16)])
+print(f"counts of words: {by_count:.0%} of the held-out sentences right")
+print(f"words in order, a GRU: {by_order:.0%}")
+# --8<-- [end:train]
+
+padded = numbers(["The film was good!", "the film was awful, not good"]).numpy()
+same_counts = np.asarray(counts(sentences)).reshape(len(labels) // 2, 2, -1)
+claims = {
+    "both_sentences_have_the_same_counts": bool(
+        np.array_equal(same_counts[:, 0], same_counts[:, 1])
+    ),
+    "counts_cannot_tell": by_count == 0.5,
+    "the_gru_tells": by_order > 0.95,
+    "zero_is_padding": vocabulary[0] == "" and int(padded[0, -1]) == 0,
+    "one_is_unknown": vocabulary[1] == "[UNK]" and int(padded[1, 3]) == 1,
+    "capitals_and_points_are_dropped": int(padded[0, 3]) == int(padded[1, 5]),
+}
+measures = {"sentences": len(labels), "held_out": int(side.sum())}

@@ -1,7 +1,7 @@
 """The addresses that readers may have kept: every page, and every heading, question, error and program on it.
 
 `python -m tests.site.addresses SITE` adds those of a built site to `addresses.txt`. What is listed has been
-published, and the tests miss it when it is gone.
+published, and the tests miss it when it is gone; what a build has and the list does not, they miss too.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ def addresses() -> list[str]:
 PAGES = addresses()
 CONCEPT_PAGES = [page for page in PAGES if page.startswith(CONCEPTS)]
 # What `hooks.publish.links` replaces in a finished page.
-PLACEHOLDER = re.compile("/__(root|source|program)__/")
+PLACEHOLDER = re.compile("/__(root|source|repository|program)__/")
 # What stands in a page that only leads on to another address, and has nothing to look at.
 LEADS_ON = 'http-equiv="refresh"'
 # A page with questions, for the tests that answer one.

@@ -1,4 +1,4 @@
-"""No link in the world breaks: what was published is still there, or leads on."""
+"""No link in the world breaks: what was published is still there, or leads on, and what will be published is listed."""
 
 from __future__ import annotations
 
@@ -15,6 +15,12 @@ if TYPE_CHECKING:
 def test_what_was_published_is_there(built_site: Path) -> None:
     gone = sorted(addresses.listed() - addresses.published(built_site))
     assert gone == [], f"{len(gone)} addresses are gone; add them to extra.redirects of mkdocs.yml: {gone[:20]}"
+
+
+def test_what_is_published_is_listed(built_site: Path) -> None:
+    new = sorted(addresses.published(built_site) - addresses.listed())
+    how = "make site && .venv/bin/python -m tests.site.addresses site"
+    assert new == [], f"{len(new)} addresses are not listed; run `{how}` and commit the list: {new[:20]}"
 
 
 def test_the_address_of_every_section_leads_somewhere(built_site: Path) -> None:

@@ -123,6 +123,7 @@ def test_the_home_page_shows_the_totals(built_site: Path, data: dict[str, Any]) 
     text = BeautifulSoup((built_site / "index.html").read_text("utf8"), "html.parser").get_text(" ")
     assert f"{data['totals']['blocks']:,} blocks of code" in text
     assert f"{data['totals']['questions']:,} questions" in text
+    assert f"TensorFlow {data['environment']['tensorflow']}, Keras {data['environment']['keras']}" in text
 
 
 def test_no_placeholder_is_left(built_site: Path) -> None:

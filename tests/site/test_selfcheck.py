@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
@@ -39,6 +40,17 @@ def boxes(built_site: Path) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def questions(built_site: Path) -> list[dict[str, Any]]:
     return json.loads((built_site / "verification.json").read_text("utf-8"))["questions"]
+
+
+@pytest.mark.parametrize("options", [2, 3])
+def test_the_place_of_an_option_gives_nothing_away(options: int, questions: list[dict[str, Any]]) -> None:
+    keys = [question["key"] for question in questions if len(question["key"]) == options]
+    places = Counter(key.index(True) for key in keys if sum(key) == 1)
+    shares = {place: places[place] / places.total() for place in range(options)}
+    assert places.total() > 50
+    assert all(0.75 / options < share < 1.35 / options for share in shares.values()), (
+        f"right options stand at {shares}; move some"
+    )
 
 
 def visit(tab: Page) -> None:

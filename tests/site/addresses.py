@@ -15,7 +15,7 @@ from bs4 import BeautifulSoup
 
 LIST = Path(__file__).with_suffix(".txt")
 # Ids that mean something to a reader; others are the page's own, such as those of notes, captions and arrow heads.
-KEPT = re.compile(r"(?:quiz|error|program|table|figure|fig)-(?!.*-(?:caption|a\d)$)")
+KEPT = re.compile(r"(?:quiz|error|program|table|figure|fig)-(?!.*-(?:caption|a\d|(?:note|ref)-\d+)$)")
 MOVED = re.compile(r'<meta http-equiv="refresh" content="0; url=(?P<to>[^"]*)">')
 HEADINGS = re.compile(r"h[1-6]")
 

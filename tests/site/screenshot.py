@@ -18,6 +18,7 @@ from hooks import busy
 from tests.site import builds, chromium
 from tests.site.pages import DOCS, QUIZ_PAGE, ROOT
 from tests.site.serve import address, reserved, serving
+from tests.site.visit import visit
 
 SCREENSHOT = DOCS / "assets" / "screenshot.png"
 ICON = DOCS / "assets" / "favicon.png"
@@ -27,7 +28,7 @@ LIMIT = 200_000
 def screenshot(browser: Browser, home: str, file: Path) -> None:
     """Take the page about MirroredStrategy as a reader with a wide window and a light theme sees it."""
     page = browser.new_page(viewport={"width": 1440, "height": 900}, color_scheme="light", reduced_motion="reduce")
-    page.goto(home + QUIZ_PAGE, wait_until="networkidle")
+    visit(page, home + QUIZ_PAGE)
     page.screenshot(path=file)
     page.close()
 

@@ -8,6 +8,7 @@ import pytest
 
 from tests.site.pages import PAGES, QUIZ_PAGE, name
 from tests.site.survey import SCHEMES, STICKING_OUT, TARGET_SIZE, WIDTHS, ZOOMED
+from tests.site.visit import visit
 from tests.site.walk import walk
 
 if TYPE_CHECKING:
@@ -36,13 +37,13 @@ def test_nothing_sticks_out(seen: dict[tuple[str, int], Look], page: str, width:
 @pytest.mark.parametrize("path", WALKED, ids=name)
 def test_tab_reaches_everything_and_shows_where_it_is(tab: Page, path: str, width: int) -> None:
     tab.set_viewport_size({"width": width, "height": 900})
-    tab.goto(path, wait_until="networkidle")
+    visit(tab, path)
     assert walk(lambda: tab.keyboard.press("Tab"), tab.evaluate) == []
 
 
 def test_the_menu_of_a_narrow_screen_works_by_keyboard(tab: Page) -> None:
     tab.set_viewport_size({"width": 390, "height": 844})
-    tab.goto("", wait_until="networkidle")
+    visit(tab, "")
     menu = tab.get_by_role("button", name="Menu")
     menu.focus()
     assert menu.get_attribute("aria-expanded") == "false"
@@ -53,7 +54,7 @@ def test_the_menu_of_a_narrow_screen_works_by_keyboard(tab: Page) -> None:
 
 
 def test_open_search_is_accessible(tab: Page) -> None:
-    tab.goto("", wait_until="networkidle")
+    visit(tab, "")
     tab.keyboard.press("/")
     tab.keyboard.type("mirrored")
     tab.locator(".md-search-result__item").first.wait_for(state="visible")
@@ -63,7 +64,7 @@ def test_open_search_is_accessible(tab: Page) -> None:
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_an_answered_question_is_accessible(tab: Page, scheme: Literal["light", "dark"]) -> None:
     tab.emulate_media(color_scheme=scheme)
-    tab.goto(QUIZ_PAGE, wait_until="networkidle")
+    visit(tab, QUIZ_PAGE)
     for box in tab.locator("fieldset.quiz").all()[:2]:
         box.locator("input").first.check()
         box.get_by_role("button", name="Check").click()
@@ -75,7 +76,7 @@ def test_an_answered_question_is_accessible(tab: Page, scheme: Literal["light", 
 def test_the_self_check_is_accessible_while_it_asks(tab: Page, scheme: Literal["light", "dark"], width: int) -> None:
     tab.emulate_media(color_scheme=scheme)
     tab.set_viewport_size({"width": width, "height": 900})
-    tab.goto("self-check/", wait_until="networkidle")
+    visit(tab, "self-check/")
     tab.get_by_role("button", name="Start").click()
     tab.locator(".check-stage input").first.check()
     tab.get_by_role("button", name="Check").click()
@@ -106,7 +107,7 @@ def test_forced_colours_keep_marks_borders_and_drawings(
     """Answers are told by words and marks; a drawing keeps the ground that its colours were chosen for."""
     tab = context.new_page()
     tab.emulate_media(forced_colors="active", color_scheme=scheme)
-    tab.goto(QUIZ_PAGE, wait_until="networkidle")
+    visit(tab, QUIZ_PAGE)
     active = tab.locator(".md-tabs__item--active .md-tabs__link")
     assert "underline" in active.evaluate("(link) => getComputedStyle(link).textDecorationLine")
     assert tab.evaluate(STICKING_OUT) == []
@@ -130,7 +131,7 @@ def test_forced_colours_keep_marks_borders_and_drawings(
 
 
 def test_nothing_moves_for_those_who_ask_for_that(tab: Page) -> None:
-    tab.goto(QUIZ_PAGE, wait_until="networkidle")
+    visit(tab, QUIZ_PAGE)
     moving = tab.evaluate(
         """() => [...document.querySelectorAll("*")].filter((element) => {
           const { transitionProperty, animationName, scrollBehavior } = getComputedStyle(element);
@@ -143,7 +144,7 @@ def test_nothing_moves_for_those_who_ask_for_that(tab: Page) -> None:
 @pytest.mark.parametrize("page", WALKED, ids=name)
 def test_drawings_and_questions_have_names(tab: Page, page: str) -> None:
     """What a screen reader says: a drawing its alternative text, a group of options its question."""
-    tab.goto(page, wait_until="networkidle")
+    visit(tab, page)
     pictures = tab.locator("article [role=img], article img")
     assert pictures.count() > 0
     for picture in pictures.all():

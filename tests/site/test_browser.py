@@ -10,6 +10,7 @@ import pytest
 from tests.site.pages import LEADS_ON, PAGES, QUIZ_PAGE, name
 from tests.site.survey import WIDTHS
 from tests.site.until import until
+from tests.site.visit import reload, visit
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -90,7 +91,7 @@ def test_the_policy_is_in_force(new_reader: NewReader, site: str) -> None:
 
 
 def test_a_question_says_wrong_and_right(tab: Page) -> None:
-    tab.goto(QUIZ_PAGE, wait_until="networkidle")
+    visit(tab, QUIZ_PAGE)
     for right in ("0", "1"):
         _answer(tab, right)
         word = {"0": "wrong", "1": "right"}[right]
@@ -98,7 +99,7 @@ def test_a_question_says_wrong_and_right(tab: Page) -> None:
 
 
 def test_answers_outlive_instant_navigation_back_and_reload(tab: Page) -> None:
-    tab.goto(QUIZ_PAGE, wait_until="networkidle")
+    visit(tab, QUIZ_PAGE)
     _answer(tab, "1")
     score = tab.locator(".quiz-total").inner_text()
     tab.evaluate("window.sameDocument = true")
@@ -115,7 +116,7 @@ def test_answers_outlive_instant_navigation_back_and_reload(tab: Page) -> None:
     box.locator("input").first.check()
     box.get_by_role("button", name="Check").click()
     assert box.locator("li[data-mark]").count() >= 1
-    tab.reload(wait_until="networkidle")
+    reload(tab)
     assert tab.locator("fieldset.quiz").first.locator("li[data-mark=right]").count() == 1
 
 
@@ -133,7 +134,7 @@ def test_a_question_works_without_javascript(new_reader: NewReader, site: str) -
 @pytest.mark.parametrize("script", [True, False], ids=["script", "no-script"])
 def test_print_shows_the_answers_and_hides_the_controls(new_reader: NewReader, site: str, *, script: bool) -> None:
     page = new_reader(base_url=site, java_script_enabled=script).new_page()
-    page.goto(QUIZ_PAGE, wait_until="networkidle")
+    page.goto(QUIZ_PAGE)
     page.emulate_media(media="print")
     for hidden in ("header.md-header", "footer.md-footer", ".md-sidebar--secondary"):
         assert not page.locator(hidden).first.is_visible(), hidden
@@ -145,7 +146,7 @@ def test_print_shows_the_answers_and_hides_the_controls(new_reader: NewReader, s
 
 def test_paper_is_light_and_spells_out_links_to_other_sites_only(new_reader: NewReader, site: str) -> None:
     page = new_reader(base_url=site, color_scheme="dark").new_page()
-    page.goto(QUIZ_PAGE, wait_until="networkidle")
+    visit(page, QUIZ_PAGE)
     answers = page.locator("details.quiz-why[open]")
     assert page.evaluate("document.body.dataset.mdColorScheme") == "slate"
     assert answers.count() == 0
@@ -165,7 +166,7 @@ def test_paper_is_light_and_spells_out_links_to_other_sites_only(new_reader: New
 def test_paper_cuts_no_table(new_reader: NewReader, site: str, page: str) -> None:
     # A4 less the margins of print.css.
     paper = new_reader(base_url=site, viewport={"width": 672, "height": 900}).new_page()
-    paper.goto(page, wait_until="networkidle")
+    visit(paper, page)
     paper.emulate_media(media="print")
     edges = paper.locator("article table").evaluate_all(
         "(all) => all.map((table) => table.getBoundingClientRect().right)"
@@ -179,16 +180,16 @@ def test_links_in_text_are_underlined_and_terms_look_otherwise(tab: Page) -> Non
       const { textDecorationLine, textDecorationStyle } = getComputedStyle(link);
       return `${textDecorationLine} ${textDecorationStyle}`;
     })"""
-    tab.goto(QUIZ_PAGE, wait_until="networkidle")
+    visit(tab, QUIZ_PAGE)
     assert set(tab.locator("article p a.term").evaluate_all(look)) == {"underline dotted"}
-    tab.goto("coming-from-the-official-tutorials/", wait_until="networkidle")
+    visit(tab, "coming-from-the-official-tutorials/")
     links = tab.locator("article :is(th, td, p) a:not(.headerlink, .term)")
     assert set(links.evaluate_all(look)) == {"underline solid"}
 
 
 def test_copy_takes_the_whole_block(new_reader: NewReader, site: str) -> None:
     page = new_reader(base_url=site, permissions=["clipboard-read", "clipboard-write"]).new_page()
-    page.goto(QUIZ_PAGE, wait_until="networkidle")
+    visit(page, QUIZ_PAGE)
     block = page.locator(".highlight:has(.md-code__button)").first
     block.get_by_title("Copy to clipboard").click()
     page.locator(".md-dialog", has_text="Copied").wait_for()
@@ -196,7 +197,7 @@ def test_copy_takes_the_whole_block(new_reader: NewReader, site: str) -> None:
 
 
 def test_the_theme_button_goes_round_and_is_kept(tab: Page) -> None:
-    tab.goto("", wait_until="networkidle")
+    visit(tab, "")
     schemes = []
     for _ in range(3):
         tab.locator("label.md-header__button[for^=__palette]:visible").click()

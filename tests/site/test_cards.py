@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.site.pages import QUIZ_PAGE, ROOT
+from tests.site.until import until
+from tests.site.visit import visit
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -19,7 +21,7 @@ CARD = "details#program-strategies-mirrored"
 def test_the_code_comes_when_the_card_opens(tab: Page) -> None:
     asked: list[str] = []
     tab.on("request", lambda request: asked.append(request.url))
-    tab.goto(QUIZ_PAGE, wait_until="networkidle")
+    visit(tab, QUIZ_PAGE)
     card = tab.locator(CARD)
     assert not [url for url in asked if "programs/" in url]
     card.locator("summary").click()
@@ -35,7 +37,7 @@ def test_the_code_comes_when_the_card_opens(tab: Page) -> None:
 
 def test_its_code_can_be_copied(tab: Page) -> None:
     tab.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    tab.goto(QUIZ_PAGE, wait_until="networkidle")
+    visit(tab, QUIZ_PAGE)
     card = tab.locator(CARD)
     card.locator("summary").click()
     card.get_by_role("button", name="Copy").click()
@@ -45,7 +47,7 @@ def test_its_code_can_be_copied(tab: Page) -> None:
 
 def test_a_part_is_copied_with_the_imports_that_it_needs(tab: Page) -> None:
     tab.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    tab.goto("heads/binary/", wait_until="networkidle")
+    visit(tab, "heads/binary/")
     block = tab.locator(".highlight[data-needs]").first
     block.get_by_role("button", name="Copy").click()
     tab.locator(".md-dialog", has_text="Copied").wait_for()
@@ -59,13 +61,15 @@ def test_a_part_is_copied_with_the_imports_that_it_needs(tab: Page) -> None:
 def test_where_the_code_does_not_come_the_link_stays(new_reader: NewReader, site: str) -> None:
     reader = new_reader(base_url=site)
     page = reader.new_page()
-    page.goto(QUIZ_PAGE, wait_until="networkidle")
+    visit(page, QUIZ_PAGE)
     card = page.locator(CARD)
     reader.set_offline(True)
     with page.expect_event("requestfailed"):
         card.locator("summary").click()
     assert card.get_by_role("link", name="Read mirrored.py").is_visible()
     reader.set_offline(False)
+    # The page hears of the failure a little later than the test does.
+    until(page, f"!document.querySelector('{CARD} .program-read').dataset.asked")
     card.locator("summary").click()
     card.locator("summary").click()
     card.locator("pre").wait_for()

@@ -17,6 +17,7 @@ from hooks.errors import ROOT
 from hooks.programs import SNIPPETS
 from tests import node
 from tests.site.survey import STICKING_OUT, TARGET_SIZE, WIDTHS
+from tests.site.visit import visit
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,7 +67,7 @@ def keras_says(tmp_path_factory: pytest.TempPathFactory) -> np.ndarray:
 @pytest.fixture
 def demo(tab: Page) -> Locator:
     """Open the page and load the model, by keyboard."""
-    tab.goto(PAGE, wait_until="networkidle")
+    visit(tab, PAGE)
     box = tab.locator('.widget[data-widget="digits"]')
     box.get_by_role("button", name="Load the model").focus()
     tab.keyboard.press("Enter")
@@ -106,7 +107,7 @@ def test_the_model_says_which_program_made_it() -> None:
 def test_nothing_is_loaded_before_it_is_asked_for(tab: Page) -> None:
     asked: list[str] = []
     tab.on("request", lambda request: asked.append(request.url))
-    tab.goto(PAGE, wait_until="networkidle")
+    visit(tab, PAGE)
     assert not [url for url in asked if "/assets/demo/" in url]
     assert tab.locator(".widget-fallback svg").first.is_visible()
     tab.get_by_role("button", name="Load the model").click()
@@ -225,7 +226,7 @@ def test_axe_finds_nothing_in_the_loaded_demo(demo: Locator, width: int, scheme:
 def test_a_failed_load_says_so_and_can_be_repeated(new_reader: NewReader, site: str) -> None:
     reader = new_reader(base_url=site)
     page = reader.new_page()
-    page.goto(PAGE, wait_until="networkidle")
+    visit(page, PAGE)
     reader.set_offline(True)
     start = page.get_by_role("button", name="Load the model")
     start.click()

@@ -8,6 +8,7 @@ import pytest
 
 from tests.site.pages import QUIZ_PAGE
 from tests.site.until import until
+from tests.site.visit import visit
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page, ViewportSize
@@ -18,7 +19,7 @@ NARROW: ViewportSize = {"width": 390, "height": 844}
 
 
 def test_the_first_stop_skips_to_the_text(tab: Page) -> None:
-    tab.goto(QUIZ_PAGE, wait_until="networkidle")
+    visit(tab, QUIZ_PAGE)
     tab.keyboard.press("Tab")
     assert tab.evaluate("document.activeElement.innerText.trim()") == "Skip to content"
     assert tab.locator(".md-skip").bounding_box() is not None
@@ -30,7 +31,7 @@ def test_the_first_stop_skips_to_the_text(tab: Page) -> None:
 
 
 def test_search_opens_moves_and_leads_to_a_page(tab: Page) -> None:
-    tab.goto(QUIZ_PAGE, wait_until="networkidle")
+    visit(tab, QUIZ_PAGE)
     tab.keyboard.press("/")
     tab.keyboard.type("prefetch")
     # Results of a part of the word come first, and are drawn anew below the reader.
@@ -46,7 +47,7 @@ def test_search_opens_moves_and_leads_to_a_page(tab: Page) -> None:
 
 
 def test_search_that_closed_around_its_reader_opens_with_the_next_key(tab: Page) -> None:
-    tab.goto(QUIZ_PAGE, wait_until="networkidle")
+    visit(tab, QUIZ_PAGE)
     tab.keyboard.press("/")
     until(tab, "document.activeElement.matches('.md-search__input')")
     # What the theme does an eighth of a second after a page has loaded.
@@ -61,7 +62,7 @@ def test_search_that_closed_around_its_reader_opens_with_the_next_key(tab: Page)
 
 def test_a_text_that_comes_without_a_key_is_searched(tab: Page) -> None:
     """A text is pasted with the mouse, or spoken."""
-    tab.goto(QUIZ_PAGE, wait_until="networkidle")
+    visit(tab, QUIZ_PAGE)
     tab.locator(".md-search__input").click()
     tab.keyboard.insert_text("prefetch")
     tab.locator(".md-search-result__item").first.wait_for(state="visible")
@@ -69,7 +70,7 @@ def test_a_text_that_comes_without_a_key_is_searched(tab: Page) -> None:
 
 def test_search_of_a_narrow_screen_takes_the_focus_and_gives_it_back(tab: Page) -> None:
     tab.set_viewport_size(NARROW)
-    tab.goto(QUIZ_PAGE, wait_until="networkidle")
+    visit(tab, QUIZ_PAGE)
     search = tab.get_by_role("button", name="Search")
     search.click()
     assert tab.evaluate("document.activeElement.matches('.md-search__input')")
@@ -82,7 +83,7 @@ def test_search_of_a_narrow_screen_takes_the_focus_and_gives_it_back(tab: Page) 
 @pytest.mark.parametrize(("path", "first"), [("", "TensorFlow at Scale"), (QUIZ_PAGE, "One device")])
 def test_the_menu_of_a_narrow_screen_takes_the_focus_and_gives_it_back(tab: Page, path: str, first: str) -> None:
     tab.set_viewport_size(NARROW)
-    tab.goto(path, wait_until="networkidle")
+    visit(tab, path)
     menu = tab.get_by_role("button", name="Menu")
     menu.press("Enter")
     assert tab.evaluate("document.activeElement.title || document.activeElement.innerText.trim()") == first
@@ -100,7 +101,7 @@ def test_the_menu_of_a_narrow_screen_takes_the_focus_and_gives_it_back(tab: Page
 
 def test_the_header_covers_nothing_that_has_the_focus(tab: Page) -> None:
     """Backwards: a browser scrolls what it goes to just into view, at the top."""
-    tab.goto(QUIZ_PAGE, wait_until="networkidle")
+    visit(tab, QUIZ_PAGE)
     tab.locator(".md-footer a").first.focus()
     end = tab.evaluate("document.querySelector('.md-header').getBoundingClientRect().bottom")
     for _ in range(FAR):
@@ -112,7 +113,7 @@ def test_the_header_covers_nothing_that_has_the_focus(tab: Page) -> None:
 
 
 def test_the_theme_changes(tab: Page) -> None:
-    tab.goto(QUIZ_PAGE, wait_until="networkidle")
+    visit(tab, QUIZ_PAGE)
     _tab_to(tab, "[data-guide=palette] input")
     seen = set()
     for _ in range(3):
@@ -122,7 +123,7 @@ def test_the_theme_changes(tab: Page) -> None:
 
 
 def test_a_question_is_answered_and_its_reasons_are_opened(tab: Page) -> None:
-    tab.goto(QUIZ_PAGE, wait_until="networkidle")
+    visit(tab, QUIZ_PAGE)
     box = tab.locator("fieldset.quiz").first
     summary = tab.locator("article details.guide-program > summary").last
     summary.focus()
@@ -140,7 +141,7 @@ def test_a_question_is_answered_and_its_reasons_are_opened(tab: Page) -> None:
 
 
 def test_a_program_opens(tab: Page) -> None:
-    tab.goto(QUIZ_PAGE, wait_until="networkidle")
+    visit(tab, QUIZ_PAGE)
     card = tab.locator("article details.guide-program").first
     card.locator("summary").focus()
     tab.keyboard.press("Enter")

@@ -12,6 +12,7 @@ import pytest
 from tests.site.pages import QUIZ_PAGE
 from tests.site.serve import serving
 from tests.site.until import until
+from tests.site.visit import reload, settle, visit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,7 +43,7 @@ class Reader(NamedTuple):
 
     def open(self, path: str) -> Page:
         tab = self.context.new_page()
-        tab.goto(path, wait_until="networkidle")
+        visit(tab, path)
         tab.evaluate("window.sameDocument = true")
         return tab
 
@@ -68,7 +69,7 @@ class Reader(NamedTuple):
     def arrived(self, tab: Page, path: str, until: str) -> None:
         tab.wait_for_url(f"**/{path}")
         tab.locator(until).first.wait_for()
-        tab.wait_for_load_state("networkidle")
+        settle(tab)
         assert (tab.evaluate("window.sameDocument") or False) is self.instant
 
 
@@ -129,7 +130,7 @@ def test_an_exam_is_taken_up_where_it_was_left(reader: Reader) -> None:
     reader.back(tab, SELF_CHECK, ".check-stage fieldset")
     assert tab.get_by_text("Question 2 of 10").is_visible()
     assert tab.locator(".check-stage fieldset").get_attribute("data-quiz") == asked
-    tab.reload(wait_until="networkidle")
+    reload(tab)
     assert tab.locator(".check-stage fieldset").get_attribute("data-quiz") == asked
 
 
@@ -159,7 +160,7 @@ def test_each_tab_has_its_own_exam(reader: Reader) -> None:
     first, second = reader.open(SELF_CHECK), reader.open(SELF_CHECK)
     first.get_by_role("button", name="Start").click()
     first.locator(".check-stage fieldset").wait_for()
-    second.reload(wait_until="networkidle")
+    reload(second)
     second.get_by_role("button", name="Start").wait_for()
 
 
@@ -201,7 +202,7 @@ def test_a_storage_that_fails(reader: Reader, failing: str) -> None:
 def test_what_is_stored_is_not_trusted(reader: Reader, text: str) -> None:
     tab = reader.open(SELF_CHECK)
     tab.evaluate("([key, text]) => localStorage.setItem(key, text)", [QUIZ_KEY, text])
-    tab.reload(wait_until="networkidle")
+    reload(tab)
     assert answered(tab) == "0"
     assert tab.locator("article img").count() == 0
     tab.locator("select[name=which]").select_option("all")

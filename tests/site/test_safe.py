@@ -9,6 +9,7 @@ import pytest
 
 from tests.site.pages import PAGES, QUIZ_PAGE, name
 from tests.site.until import until
+from tests.site.visit import visit
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -39,20 +40,20 @@ UNHARMED = ["undefined", 0]
 
 @pytest.mark.parametrize("page", [page for page in ("", QUIZ_PAGE, "self-check/") if page in PAGES], ids=name)
 def test_what_is_stored_is_not_trusted(tab: Page, page: str) -> None:
-    tab.goto(QUIZ_PAGE, wait_until="networkidle")
+    visit(tab, QUIZ_PAGE)
     _answer(tab)
     tab.locator("label.md-header__button[for^=__palette]:visible").click()
     assert tab.evaluate(SPOIL, HOSTILE) >= 2
-    tab.goto(page, wait_until="networkidle")
+    visit(tab, page)
     assert tab.evaluate(HARM) == UNHARMED
-    tab.goto(QUIZ_PAGE, wait_until="networkidle")
+    visit(tab, QUIZ_PAGE)
     _answer(tab)
     assert tab.locator("li[data-mark]").count() >= 1
     assert tab.evaluate(HARM) == UNHARMED
 
 
 def test_what_is_typed_into_search_is_text(tab: Page) -> None:
-    tab.goto("", wait_until="networkidle")
+    visit(tab, "")
     tab.keyboard.press("/")
     tab.keyboard.insert_text(f"mirrored {HOSTILE}")
     until(tab, r"/\d|no match/i.test(document.querySelector('.md-search-result__meta').textContent)")
@@ -61,7 +62,7 @@ def test_what_is_typed_into_search_is_text(tab: Page) -> None:
 
 @pytest.mark.parametrize("part", [f"?q={quote(HOSTILE)}", f"?h={quote(HOSTILE)}", f"#{quote(HOSTILE)}"], ids="qh#")
 def test_what_an_address_says_is_text(tab: Page, part: str) -> None:
-    tab.goto(QUIZ_PAGE + part, wait_until="networkidle")
+    visit(tab, QUIZ_PAGE + part)
     assert tab.evaluate(HARM) == UNHARMED
 
 

@@ -11,6 +11,7 @@ import pytest
 from tests.site.pages import ROOT
 from tests.site.serve import FOLDER
 from tests.site.until import until
+from tests.site.visit import visit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,7 +81,7 @@ def errors(site: Path) -> dict[str, set[str]]:
 @pytest.fixture
 def ready(tab: Page) -> Page:
     """Return the home page with its search open and the index in it."""
-    tab.goto("", wait_until="networkidle")
+    visit(tab, "")
     tab.keyboard.press("/")
     tab.locator(".md-search__input").press_sequentially("a")
     tab.locator(".md-search-result__item").first.wait_for(state="attached")
@@ -141,7 +142,7 @@ def test_the_index_is_fetched_once_when_search_is_opened(
     """How soon results come depends on the machine: the times are noted, and that nothing is done twice is tested."""
     fetched: list[str] = []
     tab.on("request", lambda request: fetched.append(request.url))
-    tab.goto("strategies/mirrored/", wait_until="networkidle")
+    visit(tab, "strategies/mirrored/")
     tab.evaluate(WATCH)
     assert [url for url in fetched if "search" in url.removeprefix(site)] == []
     tab.keyboard.press("/")

@@ -13,6 +13,7 @@ from bs4 import BeautifulSoup
 
 from hooks import glossary
 from tests.site.pages import QUIZ_PAGE
+from tests.site.visit import reload, visit
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,7 +54,7 @@ def test_the_place_of_an_option_gives_nothing_away(options: int, questions: list
     )
 
 
-def visit(tab: Page) -> None:
+def enter(tab: Page) -> None:
     """Open the page and wait for what its scripts make."""
     tab.goto(URL)
     tab.locator(".check-form").wait_for()
@@ -61,7 +62,7 @@ def visit(tab: Page) -> None:
 
 def start(tab: Page, **form: str) -> None:
     """Fill the form in and start."""
-    visit(tab)
+    enter(tab)
     if "number" in form:
         tab.get_by_label("Exam").check()
     for name, value in form.items():
@@ -181,14 +182,14 @@ def test_an_exam_has_one_pass_and_a_score(tab: Page, questions: list[dict[str, A
     assert (
         tab.locator(".check-total").inner_text() == f"7 of {len(questions)} questions right, 2 answered but not right."
     )
-    tab.reload(wait_until="networkidle")
+    reload(tab)
     assert tab.locator(".check-stage h2").inner_text() == "7 of 10 right"
     tab.get_by_role("button", name="Close").click()
     tab.get_by_role("button", name="Start").wait_for()
 
 
 def test_an_exam_keeps_to_its_sections(tab: Page) -> None:
-    visit(tab)
+    enter(tab)
     for box in tab.locator("input[name=section]").all()[1:]:
         box.uncheck()
     tab.get_by_label("Exam").check()
@@ -204,7 +205,7 @@ def test_an_exam_keeps_to_its_sections(tab: Page) -> None:
 
 
 def test_what_has_the_focus_lies_below_the_header(tab: Page) -> None:
-    visit(tab)
+    enter(tab)
     start = tab.get_by_role("button", name="Start")
     start.focus()
     tab.evaluate("scrollTo(0, document.body.scrollHeight)")
@@ -217,7 +218,7 @@ def test_what_has_the_focus_lies_below_the_header(tab: Page) -> None:
 
 
 def test_without_a_section_nothing_starts(tab: Page) -> None:
-    visit(tab)
+    enter(tab)
     for box in tab.locator("input[name=section]").all():
         box.uncheck()
     tab.get_by_role("button", name="Start").click()
@@ -226,10 +227,10 @@ def test_without_a_section_nothing_starts(tab: Page) -> None:
 
 
 def test_answers_can_be_cleared_and_brought_back(tab: Page) -> None:
-    tab.goto(QUIZ_PAGE, wait_until="networkidle")
+    visit(tab, QUIZ_PAGE)
     tab.locator("fieldset.quiz li[data-right='1'] input").first.check()
     tab.get_by_role("button", name="Check").first.click()
-    visit(tab)
+    enter(tab)
     assert tab.locator(".check-total").inner_text().startswith("1 of ")
     tab.get_by_role("button", name="Clear all my answers").click()
     assert tab.locator(".check-total").inner_text().startswith("0 of ")
@@ -238,7 +239,7 @@ def test_answers_can_be_cleared_and_brought_back(tab: Page) -> None:
 
 
 def test_by_keyboard_alone(tab: Page) -> None:
-    visit(tab)
+    enter(tab)
     tab.locator("input[name=mode]").first.focus()
     tab.keyboard.press("ArrowDown")
     assert tab.locator("select[name=number]").is_visible()
@@ -267,7 +268,7 @@ def test_by_keyboard_alone(tab: Page) -> None:
 def test_what_is_stored_is_not_trusted(tab: Page, text: str) -> None:
     tab.goto(URL)
     tab.evaluate("(text) => sessionStorage.setItem('tensorflow-at-scale:self-check', text)", text)
-    tab.reload(wait_until="networkidle")  # to ask a question, the script would have fetched it
+    reload(tab)  # to ask a question, the script would have fetched it
     assert tab.get_by_role("button", name="Start").is_visible()
     assert not tab.locator(".check-stage").is_visible()
     assert tab.locator(".check-stage img").count() == 0
@@ -275,7 +276,7 @@ def test_what_is_stored_is_not_trusted(tab: Page, text: str) -> None:
 
 def test_questions_that_cannot_be_loaded_say_so(new_reader: NewReader, site: str) -> None:
     page = new_reader(base_url=site).new_page()
-    visit(page)
+    enter(page)
     page.route(re.compile(r"/self-check/[^/]+\.js$"), lambda route: route.abort())
     page.get_by_role("button", name="Start").click()
     page.get_by_text("The questions could not be loaded.").wait_for()

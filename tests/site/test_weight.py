@@ -9,6 +9,7 @@ import pytest
 
 from tests.site.pages import CONCEPT_PAGES, QUIZ_PAGE, name
 from tests.site.survey import WIDTHS
+from tests.site.visit import visit
 from tests.until import until
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def test_a_concept_page_is_light(
 def test_nothing_shifts_while_a_page_loads(tab: Page, page: str, width: int) -> None:
     tab.set_viewport_size({"width": width, "height": 900})
     tab.add_init_script(WATCH_SHIFTS)
-    tab.goto(page, wait_until="networkidle")
+    visit(tab, page)
     # Two frames: an observer is told after the frame in which something moved.
     shifts = tab.evaluate(
         "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(shifts))))"
@@ -96,7 +97,7 @@ def test_a_page_is_styled_once_while_it_loads(tab: Page) -> None:
         "Tracing.start", {"transferMode": "ReportEvents", "traceConfig": {"includedCategories": STYLED.split(",")}}
     )
     try:
-        tab.goto(QUIZ_PAGE, wait_until="networkidle")
+        visit(tab, QUIZ_PAGE)
         count = tab.evaluate("document.querySelectorAll('body *').length")
     finally:  # the next test has the same browser
         client.send("Tracing.end")

@@ -14,6 +14,7 @@ from hooks import programs, records, widget
 from tests import node
 from tests.site.survey import WIDTHS
 from tests.site.until import until
+from tests.site.visit import visit
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -189,6 +190,5 @@ def test_script_only_where_it_is_needed(tab: Page, site: str) -> None:
     """A page without a widget does not load the script."""
     asked: list[str] = []
     tab.on("request", lambda request: asked.append(request.url))
-    tab.goto(f"{site}parallelism/vocabulary/")
-    tab.wait_for_load_state("networkidle")
+    visit(tab, f"{site}parallelism/vocabulary/")
     assert not [url for url in asked if "/widgets/" in url]

@@ -4,7 +4,7 @@
 #
 # [tool.guide]
 # processes = 4
-# seconds = 360
+# seconds = 600
 # tolerance = 0.2
 # files = ["score_files.py"]
 # ///
@@ -73,7 +73,7 @@ running = [
     for index in range(PROCESSES)
 ]
 try:
-    codes = [process.wait(120) for process in running]
+    codes = [process.wait(300) for process in running]
 finally:
     for process in running:
         process.kill()
@@ -139,7 +139,7 @@ killed = subprocess.run(
     [sys.executable, "-c", KILLED, base / "digits/1", base / "in", target],
     env=apart | {"PYTHONPATH": os.path.dirname(score_files.__file__)},
     check=False,
-    timeout=120,
+    timeout=300,
 )
 left = sorted(path.name for path in target.iterdir())
 before = {path.name: path.stat().st_mtime_ns for path in sorted(target.glob("*.csv"))}

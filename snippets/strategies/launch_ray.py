@@ -5,7 +5,7 @@
 # [tool.guide]
 # devices = 0
 # processes = 12
-# seconds = 240
+# seconds = 480
 # ///
 """Run the same training function under Ray Train, in two workers that Ray starts and configures."""
 
@@ -101,7 +101,7 @@ def alive(process):
 
 
 signal.signal(signal.SIGALRM, too_late)
-signal.alarm(200)
+signal.alarm(400)
 # Ray's sockets will lie below this folder, and their paths must be short.
 folder = tempfile.mkdtemp(dir="/tmp")
 try:

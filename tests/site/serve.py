@@ -6,15 +6,17 @@ import gzip
 import mimetypes
 import socket
 import sys
+import time
 from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 # The site's address ends in a folder on GitHub Pages, so links that start at the root are caught.
@@ -43,14 +45,15 @@ def address(port: int) -> str:
     return f"http://127.0.0.1:{port}{FOLDER}"
 
 
-def handler(root: Path) -> type[BaseHTTPRequestHandler]:
-    """Return a handler that answers with the files under `root`."""
+def handler(root: Path, late: Mapping[str, float]) -> type[BaseHTTPRequestHandler]:
+    """Return a handler that answers with the files under `root`, some of them so many seconds late."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
             path = unquote(urlsplit(self.path).path)
+            time.sleep(late.get(path.removeprefix(FOLDER), 0))
             file = root / path.removeprefix(FOLDER)
             if file.is_dir():
                 file /= "index.html"
@@ -77,17 +80,18 @@ def handler(root: Path) -> type[BaseHTTPRequestHandler]:
 
 
 @contextmanager
-def serving(root: Path, port: int = 0) -> Iterator[str]:
+def serving(root: Path, port: int = 0, late: Mapping[str, float] = MappingProxyType({})) -> Iterator[str]:
     """Serve `root` inside the `with` block.
 
     Args:
         root: the built site.
         port: where to listen, on this machine only; without one, where nobody does.
+        late: how many seconds the answers to some paths, relative to the home page, wait.
 
     Yields:
         The address of the home page.
     """
-    server = ThreadingHTTPServer(("127.0.0.1", port), handler(root))
+    server = ThreadingHTTPServer(("127.0.0.1", port), handler(root, late))
     server.daemon_threads = True
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()

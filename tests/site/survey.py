@@ -19,6 +19,7 @@ from axe_playwright_python.base import AXE_SCRIPT
 from playwright.async_api import async_playwright
 
 from tests.site.chromium import FLAGS
+from tests.site.visit import DRAWN
 
 if TYPE_CHECKING:
     from playwright.async_api import ConsoleMessage, Page, Request, Response
@@ -139,16 +140,26 @@ class Looker:
         self.requests: list[str] = []
         self.elsewhere: list[str] = []
         self.problems: list[str] = []
+        self.awaited: set[Request] = set()
         page.on("request", self._request)
         page.on("response", self._response)
-        page.on("requestfailed", lambda failed: self.problems.append(f"failed: {failed.url}"))
+        page.on("requestfinished", self._finished)
+        page.on("requestfailed", self._failed)
         page.on("console", self._console)
         page.on("pageerror", lambda error: self.problems.append(f"script: {error}"))
 
     def _request(self, sent: Request) -> None:
+        self.awaited.add(sent)
         self.requests.append(sent.url.removeprefix(self.address))
         if not sent.url.startswith((self.address, "data:", "blob:")):
             self.elsewhere.append(sent.url)
+
+    def _finished(self, sent: Request) -> None:
+        self.awaited.discard(sent)
+
+    def _failed(self, sent: Request) -> None:
+        self.awaited.discard(sent)
+        self.problems.append(f"failed: {sent.url}: {sent.failure}")
 
     def _response(self, got: Response) -> None:
         if got.status >= HTTPStatus.BAD_REQUEST:
@@ -178,8 +189,9 @@ class Looker:
             await self._wide(width)
             found[max(width, narrow)].sticking_out[width] = await page.evaluate(STICKING_OUT)
         await page.evaluate(PREPARE)
-        await page.evaluate(AXE_SCRIPT)
         await self._wide(narrow)
+        await self._whole()
+        await page.evaluate(AXE_SCRIPT)
         kinds, around = {"include": [["[data-kind]"]]}, {"exclude": [["article"]]}
         await page.evaluate(MARK_KINDS)
         found[narrow].axe["dark"] = await self._colours(kinds)
@@ -201,12 +213,26 @@ class Looker:
         others = {rule: {"enabled": False} for rule in COLOURS}
         return await axe_findings(self.page, rules={**TARGET_SIZE, **others})
 
+    async def _whole(self) -> None:
+        """Wait for the answers to what was asked, such as the code of the cards, and until they are drawn.
+
+        A page that is left while it waits for one gives it up, and the next page would be blamed.
+
+        Raises:
+            TimeoutError: an answer does not come.
+        """
+        async with asyncio.timeout(PATIENCE / 1000):
+            while self.awaited:
+                await asyncio.sleep(0.05)
+        await self._drawn()
+
+    async def _drawn(self) -> None:
+        # Two frames: the site's script answers a change of the width in the next one.
+        await self.page.evaluate(DRAWN)
+
     async def _wide(self, width: int) -> None:
         await self.page.set_viewport_size({"width": width, "height": HEIGHT})
-        # Two frames: the site's script answers a change of the width in the next one.
-        await self.page.evaluate(
-            "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
-        )
+        await self._drawn()
 
 
 async def survey(executable: str, address: str, paths: list[str]) -> dict[str, dict[int, Look]]:

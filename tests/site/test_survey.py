@@ -57,18 +57,36 @@ WRONG = {
     "image": "",
     "script": "console.error('it broke'); fetch('http://127.0.0.1:9/').catch(() => {});",
 }
+# What opens asks for more, which comes late: words that are too pale.
+OPENS = {
+    **GOOD,
+    "light": "#bbb",
+    "script": """
+const details = document.querySelector("article").appendChild(document.createElement("details"));
+details.ontoggle = async () => {
+  const words = document.createElement("p");
+  words.textContent = await (await fetch("late.txt")).text();
+  words.className = "light";
+  details.append(words);
+};
+document.querySelectorAll("p").forEach((words) => words.remove());
+""",
+}
+# The last is looked at first.
+PAGES = {"good": GOOD, "wrong": WRONG, "opens": OPENS}
 COMMAND = [sys.executable, "-m", "tests.site.survey"]
 
 
 @pytest.fixture(scope="module")
 def looks(browser_path: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Look at the page with all mistakes, and at the one without."""
+    """Look at the page with all mistakes, at the one without, and at the one that opens."""
     folder = tmp_path_factory.mktemp("pages")
-    for name, values in (("good", GOOD), ("wrong", WRONG)):
+    for name, values in PAGES.items():
         (folder / name).mkdir()
         (folder / name / "index.html").write_text(PAGE.format(**values))
-    with reserved() as port, serving(folder, port) as home:
-        text = json.dumps([browser_path, home, ["good/", "wrong/"]])
+    (folder / "opens" / "late.txt").write_text("Late words.")
+    with reserved() as port, serving(folder, port, late={"opens/late.txt": 5}) as home:
+        text = json.dumps([browser_path, home, [f"{name}/" for name in PAGES]])
         done = subprocess.run(COMMAND, cwd=ROOT, input=text, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
@@ -104,6 +122,14 @@ def test_the_rest_is_noted(looks: dict[str, Any]) -> None:
     assert "http://127.0.0.1:9/" in wrong["elsewhere"]
     assert wrong["sticking_out"][str(ZOOMED)][-1] == f"page is {360 - ZOOMED} px too wide"
     assert wrong["sticking_out"]["390"] == []
+
+
+def test_what_comes_late_is_awaited_and_looked_at(looks: dict[str, Any]) -> None:
+    opens = looks["opens/"]["390"]
+    assert opens["requests"] == ["opens/", "opens/late.txt"]
+    assert opens["problems"] == []
+    (pale,) = opens["axe"]["light"]
+    assert "Late words." in pale
 
 
 def test_it_ends_when_the_tests_are_killed(browser_path: str, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@
 
 import json
 import os
+import secrets
 import shutil
 import signal
 import tempfile
@@ -102,6 +103,8 @@ def alive(process):
 
 signal.signal(signal.SIGALRM, too_late)
 signal.alarm(400)
+# Without a token Ray makes one, and leaves it in the home folder.
+os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex())
 # Ray's sockets will lie below this folder, and their paths must be short.
 folder = tempfile.mkdtemp(dir="/tmp")
 try:

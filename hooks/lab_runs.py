@@ -53,7 +53,8 @@ def run(script: Path, device: str = "cpu") -> nbformat.NotebookNode:
     # TensorFlow leaves the bytecode of what it generates in the folder for temporary files.
     with TemporaryDirectory(prefix="guide-lab-") as folder:
         # Where the notebook is read nobody sees the kernel's log, so its start-up lines only get in the way.
-        env = {**launch.clean(), **devices.TABLE[device].env, "TF_CPP_MIN_LOG_LEVEL": "3", "TMPDIR": folder}
+        env = {**launch.clean(), **devices.TABLE[device].env, "TF_CPP_MIN_LOG_LEVEL": "3"}
+        env |= {"TMPDIR": folder, "HOME": folder}  # IPython keeps settings in the home folder
         del env["MPLBACKEND"]  # a notebook shows figures by a backend of its own
         try:
             client.execute(env=env, cwd=str(script.parent))

@@ -29,13 +29,13 @@ def watch(path: str, named: list[str]) -> list[str]:
     """Return a list to which each reach is added from now on, as a cause and its fix.
 
     Args:
-        path: the program; the working folder is the one that was made for its run.
+        path: the program; the working folder and the home folder are those that were made for its run.
         named: the files beside it that it may open.
     """
     beside, allowed, found = os.path.dirname(path) + os.sep, {path, *named}, []
     # The folder of all runs, where Keras and Matplotlib keep theirs too; by both its names where one is a link.
     runs = {os.path.dirname(os.path.dirname(folder)) + os.sep for folder in (os.getcwd(), os.environ["TMPDIR"])}
-    own = [*runs, *SYSTEM]
+    own, home = [*runs, *SYSTEM], os.environ["HOME"] + os.sep
 
     def note(event: str, values: tuple[Any, ...]) -> None:
         if event == "socket.connect":
@@ -58,7 +58,12 @@ def watch(path: str, named: list[str]) -> list[str]:
                 cure = "write it into files of [tool.guide], or keep it in a temporary folder"
                 where = "beside it" if file.startswith(beside) else "of the project"
                 found.append(f"it opened {inside!r}, a file {where} that it does not name: {cure}")
-        elif changed and not file.startswith(tuple(own)) and not (event == "os.mkdir" and os.path.isdir(file)):
+        elif not changed or (event == "os.mkdir" and os.path.isdir(file)):
+            return
+        elif file.startswith(home):  # empty here; at a reader's home it may be something of theirs
+            named = "~" + file[len(home) - 1 :]
+            found.append(f"it wrote {named!r}, in the home folder: write into a temporary folder, made by tempfile")
+        elif not file.startswith(tuple(own)):
             found.append(f"it wrote {file!r}, outside its folder: write into a temporary folder, made by tempfile")
 
     sys.addaudithook(note)

@@ -7,7 +7,7 @@ Three processes stand behind each run:
   instead;
 * the supervisor, one for each job: it holds the time limit, adopts what the program leaves behind
   (`PR_SET_CHILD_SUBREAPER`, so that even a process with a session of its own is found) and kills it;
-* the program itself (`child.py`), in a session and a temporary folder of its own.
+* the program itself (`child.py`), in a session, a home and a temporary folder of its own.
 
 A job is a socket pair. The runner sends one line of JSON and reads lines until the end. When the runner is gone,
 however it went, the socket says so, and the supervisor kills the program and removes its folder. The server ends
@@ -132,7 +132,7 @@ def _supervise(runner: socket.socket, parent: int | None) -> None:
 
 
 def _furnish(job: dict[str, Any], folder: Path) -> None:
-    for name in ("cwd", "tmp", "page"):
+    for name in ("cwd", "tmp", "home", "page"):
         (folder / name).mkdir(parents=True)
     for at, block in enumerate(job["blocks"]):
         stem = re.sub(r"\W+", "_", block["name"]).strip("_")[-60:]
@@ -149,7 +149,8 @@ def _become(job: dict[str, Any], folder: Path, output: list[int], report: int, l
         for descriptor, source in enumerate([os.open(os.devnull, os.O_RDONLY), *output]):
             os.dup2(source, descriptor)
         os.chdir(folder / "cwd")
-        job["env"]["TMPDIR"] = str(folder / "tmp")
+        # Settings, caches and tokens in the user's home must not decide how a run ends.
+        job["env"] |= {"TMPDIR": str(folder / "tmp"), "HOME": str(folder / "home")}
         tempfile.tempdir = None
 
         owner = os.getpid()

@@ -42,6 +42,18 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, nbformat.N
     return script, nbformat.read(record, as_version=4)
 
 
+def test_it_does_not_see_the_home_of_who_runs_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There IPython would find settings that change what a cell shows."""
+    settings = tmp_path / "home" / ".ipython" / "profile_default" / "ipython_kernel_config.py"
+    settings.parent.mkdir(parents=True)
+    settings.write_text("get_config().InteractiveShellApp.exec_lines = ['rows = 5']\n")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    script = tmp_path / "one.py"
+    script.write_text("# %%\nprint('rows' in globals())\n", "utf8")
+    (cell,) = lab_runs.run(script).cells
+    assert [output.text for output in cell.outputs] == ["False\n"]
+
+
 def test_a_run_like_the_record_differs_in_nothing(recorded: tuple[Path, nbformat.NotebookNode]) -> None:
     script, fresh = recorded
     assert lab_runs.differences(script, fresh, "cpu") == []

@@ -229,6 +229,19 @@ def test_a_program_writes_in_its_own_folder_alone(body: str, runner: Runner, pro
     assert said in error_of(runner, program(f"PLACE = {str(place)!r}\n{body}"))
 
 
+def test_a_program_finds_an_empty_home_and_leaves_it_so(runner: Runner, program: Make) -> None:
+    body = """
+        from pathlib import Path
+        assert list(Path.home().iterdir()) == []
+        Path.home().mkdir(exist_ok=True)
+    """
+    assert run(runner, program(body)).ok
+    body += """
+        Path("~/.token").expanduser().write_text("secret")
+    """
+    assert "it wrote '~/.token', in the home folder: write into" in error_of(runner, program(body))
+
+
 def test_a_program_reads_no_file_of_the_project(runner: Runner, program: Make) -> None:
     body = f"open({str(ROOT / 'README.md')!r}).close()"
     assert "README.md', a file of the project that it does not name: write it into files" in error_of(

@@ -79,7 +79,7 @@ bundle: .venv/.test $(NPM) ## Build the demo's runtime again from its npm packag
 demo: .venv/.test ## Train the demo's model again, by its program
 	$(PY) snippets/deployment/demo_model.py docs/assets/demo
 
-bench: .venv/.all ## Compare this runner with fresh interpreters, nbmake and pytest-markdown-docs, in one go
+bench: .venv/.all $(NPM) ## Compare this runner with fresh interpreters, nbmake and pytest-markdown-docs, in one go
 	$(PY) -m tests.bench $(ARGS)
 
 growth: .venv/.test ## Measure how the strict build grows with the pages (ARGS="--copies 1,4 --times 1"); wants an idle machine

@@ -78,12 +78,13 @@ def work():
     """Run in each Ray worker. Ray Train has set TF_CONFIG."""
     held = train(tf.distribute.MultiWorkerMirroredStrategy())
     task = json.loads(os.environ["TF_CONFIG"])["task"]
-    checkpoint = None
-    if ray.train.get_context().get_world_rank() == 0:
-        folder = tempfile.mkdtemp()
-        np.save(f"{folder}/held.npy", held)
-        checkpoint = ray.train.Checkpoint.from_directory(folder)
-    ray.train.report({"task": f"{task['type']} {task['index']}"}, checkpoint=checkpoint)
+    with tempfile.TemporaryDirectory() as folder:  # Ray copies what is in it
+        checkpoint = None
+        if ray.train.get_context().get_world_rank() == 0:
+            np.save(f"{folder}/held.npy", held)
+            checkpoint = ray.train.Checkpoint.from_directory(folder)
+        said = {"task": f"{task['type']} {task['index']}"}
+        ray.train.report(said, checkpoint=checkpoint)
 
 
 # --8<-- [end:worker]

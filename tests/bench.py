@@ -33,6 +33,7 @@ import psutil
 
 from hooks import devices, notebooks, programs, records
 from hooks.runner import PRELOAD, Runner
+from tests import leave
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -212,6 +213,7 @@ def main() -> None:
     parser.add_argument("--growth", action="store_true", help="also run four and sixteen times as many")
     parser.add_argument("--short", type=float, help="every program whose record says at most so many seconds")
     options = parser.parse_args()
+    leave.on_sigterm()
     found = chosen(options.patterns, options.short)
     if not found:
         sys.exit("bench: no program with one process matches")

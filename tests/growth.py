@@ -26,6 +26,7 @@ from pathlib import Path
 
 from hooks import programs, records
 from hooks.markup import DEVICES
+from tests import leave
 from tests.site.copied import copy_project, environment
 
 SECTIONS = ("parallelism", "strategies", "pipelines", "heads", "deployment")
@@ -139,6 +140,7 @@ def main() -> int:
     parser.add_argument("--times", type=int, default=3, help="builds of each kind; the quickest counts (default: 3)")
     parser.add_argument("--most", type=float, default=float("inf"), help="times plain MkDocs that the guide may take")
     options = parser.parse_args()
+    leave.on_sigterm()
     ratios = []
     print(
         f"{'copies':>6}{'pages':>7}{'plain [s]':>11}{'first [s]':>11}{'guide [s]':>11}{'guide/plain':>13}"

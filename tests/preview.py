@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hooks import busy, interpreter
+from tests import leave
 from tests.site.copied import copy_project
 from tests.site.serve import reserved
 
@@ -118,6 +119,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--times", type=int, default=3, help="edits of each kind (default: 3)")
     times = parser.parse_args().times
+    leave.on_sigterm()
     with tempfile.TemporaryDirectory() as folder:
         project = Path(folder) / "project"
         copy_project(project)

@@ -29,7 +29,7 @@ import psutil
 
 from hooks import devices
 from hooks.errors import ROOT
-from tests import child
+from tests import child, leave
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -208,7 +208,7 @@ def main() -> int:
     parser.add_argument("--load", action="store_true", help="keep every core busy with a loop beside the tests")
     parser.add_argument("--seed", type=int, default=0, help="of the orders (default: 0)")
     options, arguments = parser.parse_known_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # what was started is ended on the way out
+    leave.on_sigterm()
     failures: Counter[str] = Counter()
     leftovers: list[str] = []
     with load(options.load), closing(repeat(options.runs, options.at_once, options.seed, arguments)) as outcomes:

@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests import node
+from tests import leave, node
 from tests.site import chromium
 from tests.site.pages import PAGES, QUIZ_PAGE, ROOT
 from tests.site.serve import address, reserved, serving
@@ -32,6 +32,7 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=5, help="how often each page is scored; the median counts")
     parser.add_argument("pages", nargs="*", help="addresses relative to the home page, such as strategies/mirrored/")
     asked = parser.parse_args()
+    leave.on_sigterm()
     pages = asked.pages or [page for page in ASKED if page in PAGES]
     failed = 0
     with reserved() as port, tempfile.TemporaryDirectory() as folder:

@@ -65,7 +65,15 @@ TABLE: dict[str, Device] = {
         "GPU",
         # Programs compare with NumPy: no TensorFloat-32, whose inputs have 10 bits (https://www.tensorflow.org/api_docs/
         # python/tf/config/experimental/enable_tensor_float_32_execution).
-        env={"TF_FORCE_GPU_ALLOW_GROWTH": "true", "NVIDIA_TF32_OVERRIDE": "0"},
+        # The driver keeps the kernels that it compiles for a GPU newer than the wheel in the user's home folder
+        # (https://docs.nvidia.com/cuda/cuda-c-programming-guide/#cuda-environment-variables). A program's is new:
+        # it would compile them again, "which could take 30 minutes or longer"
+        # (https://github.com/tensorflow/tensorflow/blob/v2.21.0/tensorflow/core/common_runtime/gpu/gpu_device.cc).
+        env={
+            "CUDA_CACHE_PATH": os.path.expanduser("~/.nv/ComputeCache"),
+            "NVIDIA_TF32_OVERRIDE": "0",
+            "TF_FORCE_GPU_ALLOW_GROWTH": "true",
+        },
         exclusive=True,
         tolerance_factor=10.0,
         probe=_PROBE_GPU,

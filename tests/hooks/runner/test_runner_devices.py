@@ -63,6 +63,19 @@ def test_a_device_is_looked_for_in_a_process_of_its_own() -> None:
     assert devices.present("cpu") is None
 
 
+def test_a_program_on_a_gpu_finds_the_kernels_that_were_compiled_before(runner: Runner, program: Make) -> None:
+    """In a new home folder the driver would compile them again, for each program."""
+    body = """
+        import os
+        from pathlib import Path
+        there = Path(os.environ["CUDA_CACHE_PATH"])
+        claims = {"kept": there.is_absolute() and not there.is_relative_to(Path.home())}
+    """
+    result = runner.submit_program(program(body), device="gpu").result(timeout=PATIENCE)
+    assert result.record is not None, result.error
+    assert result.record.claims == {"kept": True}
+
+
 def test_a_fake_device_reaches_the_program(runner: Runner, program: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(devices.TABLE, "cpu", devices.Device("cpu", "CPU", env={"WHERE": "fake"}))
     result = run(runner, program("import os\nclaims = {'fake': os.environ['WHERE'] == 'fake'}"))

@@ -18,11 +18,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.parametrize("command", ["growth", "preview"])
 def test_it_leaves_no_folder(command: str, tmp_path: Path) -> None:
-    args = [
-        sys.executable,
-        "-m",
-        f"tests.{command}",
-    ]
+    args = [sys.executable, "-m", f"tests.{command}"]
     with child.started(args, cwd=ROOT, env={**os.environ, "TMPDIR": str(tmp_path)}) as started:
         started.wait_for(lambda: any(tmp_path.iterdir()))
         started.process.terminate()

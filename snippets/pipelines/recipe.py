@@ -145,18 +145,23 @@ def train(data, epochs=EPOCHS, step=STEP):
     return seconds, [(lane, a - begin, b - begin, group) for lane, a, b, group in spans]
 
 
+def one_batch(read):
+    """Give one batch from memory again and again: nothing to read, nothing to decode."""
+    batch = naive(read).take(1).cache()
+    list(batch)  # fills the cache
+    return batch.repeat(FILES * RECORDS // BATCH)
+
+
 found = {}
 for name, waiting in {"waiting": True, "work": False}.items():
     read = records(waiting)
-    before, after = (
-        min((train(make(read)) for _ in range(2)), key=lambda r: sum(r[0]))
-        for make in (naive, recipe)
-    )
-    batch = naive(read).take(1).cache()
-    limit = min(
-        sum(train(batch.repeat(FILES * RECORDS // BATCH))[0]) for _ in range(2)
-    )  # the slowest stage alone
-    found[name] = before, after, limit
+    makers = naive, recipe, one_batch
+    runs = [[train(make(read)) for _ in range(2)] for make in makers]
+    before, after, alone = (min(two, key=lambda run: sum(run[0])) for two in runs)
+    limit = sum(alone[0])  # the slowest stage alone
+    # Other work on the machine only makes an epoch slower, so take the fastest.
+    later = [min(s for seconds, _ in two for s in seconds[1:]) for two in runs]
+    found[name] = before, after, limit, later
     print(
         f"{name}: {sum(before[0]):.2f} s naive, {sum(after[0]):.2f} s with the recipe, limit {limit:.2f} s"
     )
@@ -164,7 +169,7 @@ for name, waiting in {"waiting": True, "work": False}.items():
         f"  {sum(before[0]) / sum(after[0]):.1f}x as fast; {sum(after[0]) / limit:.2f}x the limit"
     )
     print(
-        f"  later epochs: {before[0][-1] / after[0][-1]:.1f}x as fast; {EPOCHS * after[0][-1] / limit:.2f}x the limit"
+        f"  later epochs: {later[0] / later[1]:.1f}x as fast; {later[1] / later[2]:.2f}x the limit"
     )
 # --8<-- [end:run]
 
@@ -199,12 +204,11 @@ first_epoch = [
     span for span in found["waiting"][0][1] if span[1] < found["waiting"][0][0][0]
 ]
 ratio = {
-    name: sum(before[0]) / sum(after[0]) for name, (before, after, _) in found.items()
+    name: sum(before[0]) / sum(after[0]) for name, (before, after, *_) in found.items()
 }
-rest = {name: sum(after[0]) / limit for name, (_, after, limit) in found.items()}
-later = {
-    name: EPOCHS * after[0][-1] / limit for name, (_, after, limit) in found.items()
-}
+rest = {name: sum(after[0]) / limit for name, (_, after, limit, _) in found.items()}
+later_rest = {name: later[1] / later[2] for name, (*_, later) in found.items()}
+slow, fast, least = found["waiting"][-1]  # a later epoch: naive, recipe, the limit
 same_labels = sorted(labels(plain)) == sorted(epochs[0])
 
 
@@ -228,7 +232,7 @@ claims = {
     "unknown_channels_raise": "unknown_channels" in errors,
     "faster_for_waits": ratio["waiting"] > 2,
     "faster_for_work": ratio["work"] > 1.1,
-    "near_the_limit_once_cached": later["waiting"] < 1.8,
+    "near_the_limit_once_cached": fast - least < (slow - least) / 4,
     "first_epoch_is_slowest": found["waiting"][1][0][0] > found["waiting"][1][0][-1],
     "naive_reads_every_epoch": reads[0] == EPOCHS * FILES * RECORDS,
     "recipe_reads_once": reads[1] == FILES * RECORDS,
@@ -238,7 +242,7 @@ claims = {
 measures = {"read_ms": READ * 1000, "step_ms": STEP * 1000, "epochs": EPOCHS}
 measures |= {f"{name}_x": value for name, value in ratio.items()}
 measures |= {f"{name}_to_limit_x": value for name, value in rest.items()}
-measures |= {f"{name}_later_to_limit_x": value for name, value in later.items()}
+measures |= {f"{name}_later_to_limit_x": value for name, value in later_rest.items()}
 figures = {
     "timeline": {
         "kind": "panels",

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
@@ -18,6 +17,7 @@ from hooks import busy
 from hooks.errors import ROOT
 from tests import child, plugin_ahead
 from tests.plugin_ahead import Ahead
+from tests.until import until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -128,11 +128,8 @@ def test_what_a_process_started_is_ended_with_it(seconds: int, tmp_path: Path, m
     ahead, over = Ahead(), tmp_path / "over"
     command = ["sh", "-c", f"(sleep 40; touch {over}) & wait"]
     ahead.begin(session(("a", "seen")), "seen", lambda run: run(command, seconds=seconds))
-    until = time.monotonic() + child.PATIENCE
-    while seconds == 600 and len(holders(over)) < 2:
-        assert time.monotonic() < until
-        time.sleep(0.05)
     if seconds == 600:
+        until(lambda: len(holders(over)) == 2, "the shell and what it started")
         ahead.close()
     with pytest.raises((subprocess.TimeoutExpired, RuntimeError)):
         ahead.result("seen")
@@ -158,11 +155,9 @@ def test_what_cleans_up_after_its_parent_has_time_for_it(tmp_path: Path) -> None
         "import subprocess, sys; subprocess.Popen([sys.executable, '-c', sys.argv[1]], stdin=subprocess.PIPE).wait()"
     )
     command = [sys.executable, "-c", start, CLEANS.format(file=str(file))]
-    ahead, until = Ahead(), time.monotonic() + child.PATIENCE
+    ahead = Ahead()
     ahead.begin(session(("a", "seen")), "seen", lambda run: run(command, seconds=600))
-    while not file.exists():
-        assert time.monotonic() < until
-        time.sleep(0.05)
+    until(file.exists, str(file))
     ahead.close()
     assert not file.exists()
 
@@ -178,10 +173,9 @@ def test_closing_ends_processes_and_starts_no_more() -> None:
             run([sys.executable, "-c", SLEEPS], seconds=600)
 
     ahead.begin(session(("a", "seen")), "seen", look)
-    until = time.monotonic() + child.PATIENCE
-    while not (started := [one for one in psutil.Process().children() if SLEEPS in child.words(one)]):
-        assert time.monotonic() < until
-        time.sleep(0.05)
+    started = until(
+        lambda: [one for one in psutil.Process().children() if SLEEPS in child.words(one)], "the process that sleeps"
+    )
     ended.set()
     ahead.close()
     assert psutil.wait_procs(started, timeout=20)[1] == []

@@ -39,7 +39,8 @@ numbers = keras.layers.TextVectorization()
 numbers.adapt(sentences[~side])  # the vocabulary, from the training part alone
 vocabulary = numbers.get_vocabulary()
 print(len(vocabulary), "entries, the first ones:", *map(repr, map(str, vocabulary[:4])))
-print(numbers(["The film was good!", "the film was awful, not good"]).numpy())
+padded = numbers(["The film was good!", "the film was awful, not good"]).numpy()
+print(padded)
 # --8<-- [end:vectorise]
 
 
@@ -65,7 +66,6 @@ print(f"counts of words: {by_count:.0%} of the held-out sentences right")
 print(f"words in order, a GRU: {by_order:.0%}")
 # --8<-- [end:train]
 
-padded = numbers(["The film was good!", "the film was awful, not good"]).numpy()
 same_counts = np.asarray(counts(sentences)).reshape(len(labels) // 2, 2, -1)
 claims = {
     "both_sentences_have_the_same_counts": bool(

@@ -11,7 +11,6 @@ import os
 import re
 import shutil
 import subprocess
-import time
 from contextlib import contextmanager
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
@@ -21,7 +20,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from hooks import interpreter
 from tests.site.survey import WATCH_POLICY
-from tests.until import PATIENCE
+from tests.until import PATIENCE, until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -124,11 +123,7 @@ class Firefox:
         Raises:
             AssertionError: it is null or false for too long.
         """
-        end = time.monotonic() + seconds
-        while not (value := self.run(function)):
-            assert time.monotonic() < end, f"still false after {seconds:.0f} s: {function}"
-            time.sleep(0.05)
-        return value
+        return until(lambda: self.run(function), function, seconds=seconds)
 
     def press(self, keys: str) -> None:
         """Press and release each key; special ones are named at https://www.w3.org/TR/webdriver2/#keyboard-actions."""
@@ -215,9 +210,11 @@ def running(executable: str, folder: Path, address: str) -> Iterator[Firefox]:
 
 def _listening(process: subprocess.Popen[bytes], log: Path) -> str:
     """Return the address at which Firefox listens: it chooses a free port and says so."""
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end and process.poll() is None:
-        if found := _LISTENS.search(log.read_text("utf-8", errors="replace")):
-            return found[1]
-        time.sleep(0.05)
-    raise AssertionError(f"Firefox did not start: {log.read_text('utf-8', errors='replace')[-2000:]}")
+
+    def said() -> str:
+        return log.read_text("utf-8", errors="replace")
+
+    until(lambda: _LISTENS.search(said()) or process.poll() is not None, "the address at which Firefox listens")
+    found = _LISTENS.search(said())
+    assert found, f"Firefox did not start: {said()[-2000:]}"
+    return found[1]

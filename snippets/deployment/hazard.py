@@ -168,6 +168,17 @@ except TypeError as error:
 print(refused)
 # --8<-- [end:serve]
 
+# Without a convolution, nothing may notice another arrangement of as many values.
+flat = keras.Sequential(
+    [
+        keras.Input((8, 8, 1), name="image"),
+        keras.layers.Flatten(),
+        keras.layers.Dense(10),
+    ]
+)
+folder = os.path.join(work.name, "flat")
+flat.export(folder, verbose=False)
+(by_flat,) = try_shapes(["1,4,16,1"], "1")
 # A depthwise convolution runs in another kernel of oneDNN.
 depthwise = keras.Sequential(
     [keras.Input((8, 8, 1), name="image"), keras.layers.DepthwiseConv2D(3)]
@@ -188,6 +199,7 @@ claims = {
     and in_session["off"][1] == "InvalidArgumentError"
     and in_session["on"][0] == in_session["off"][0] == "an answer of shape (1, 10)",
     "a_depthwise_convolution_aborts_as_well": "SIGABRT" in by_depthwise,
+    "without_a_convolution_a_wrong_shape_is_answered": by_flat == with_onednn[0],
     "right_shape_answers_either_way": with_onednn[0] == without[0],
     "try_except_in_the_process_helps": all("Error" in end for end in with_onednn[1:]),
     "guard_raises_for_every_mistake": list(raised) == list(SHAPES)[1:],

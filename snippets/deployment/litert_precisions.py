@@ -125,7 +125,7 @@ TIMED = 2000  # calls of one image
 
 
 def run(content):
-    """Return the probabilities for the test images and the median time of a call."""
+    """Return the probabilities for the test images and the time of the fastest call."""
     ask = Interpreter(model_content=content, num_threads=1).get_signature_runner()
     given = ask.get_input_details()["image"]
     returned = ask.get_output_details()["output_0"]
@@ -135,17 +135,17 @@ def run(content):
     answers = np.concatenate([ask(image=row[None])["output_0"] for row in rows])
     if returned["dtype"] == np.int8:
         answers = restore(answers, *returned["quantization"])
-    return answers, median_us(lambda: ask(image=rows[:1]), TIMED)
+    return answers, fastest_us(lambda: ask(image=rows[:1]), TIMED)
 
 
-def median_us(call, times):
-    """Return the median time of a call in microseconds."""
+def fastest_us(call, times):
+    """Return the time of the fastest call in microseconds: other work only makes one slower."""
     taken = []
     for _ in range(times):
         start = time.perf_counter()
         call()
         taken.append(time.perf_counter() - start)
-    return float(np.median(taken)) * 1e6
+    return min(taken) * 1e6
 
 
 expected = model.predict(x_test, verbose=0)
@@ -207,7 +207,7 @@ for kind, (shape, block) in wider.items():
         row = noise[0]
         if wanted["dtype"] == np.int8:
             row = quantise(row, *wanted["quantization"])
-        took = median_us(lambda ask=ask_wide, row=row: ask(row=row), 100)
+        took = fastest_us(lambda ask=ask_wide, row=row: ask(row=row), 100)
         if name == "float32":
             whole, usual = len(content), took
         wide_rows.append([kind, name, len(content) / whole, usual / took])
@@ -217,8 +217,8 @@ loaded = tf.saved_model.load(Path(folder.name) / "digits")
 compiled = loaded.signatures["serving_default"]
 first = tf.constant(x_test[:1])
 model(first), compiled(image=first)
-keras_us = median_us(lambda: model(first), 50)
-signature_us = median_us(lambda: compiled(image=first), 200)
+keras_us = fastest_us(lambda: model(first), 50)
+signature_us = fastest_us(lambda: compiled(image=first), 200)
 
 # The same int8 weights, but LiteRT itself scales the input and the output.
 float_ends = export(
@@ -231,6 +231,7 @@ folder.cleanup()
 size = {row[0]: row[1] for row in rows}
 error = {row[0]: row[2] for row in rows}
 accuracy = {row[0]: row[3] for row in rows}
+took = {row[0]: row[5] for row in rows}
 keras_accuracy = float((expected.argmax(1) == y_test).mean())
 input_scale, input_zero = given["quantization"]
 claims = {
@@ -264,6 +265,7 @@ claims = {
         for row in wide_rows
         if row[0] == "dense" and row[1] in ("dynamic range", "int8")
     ),
+    "fewer_bits_save_hardly_any_time": min(took.values()) > 0.6 * took["float32"],
     "faster_than_a_keras_call": keras_us > 10 * results["float32"][1],
     "faster_than_a_compiled_call": signature_us > 2 * results["float32"][1],
     "an_eager_call_is_slower_than_a_compiled_one": keras_us > 2 * signature_us,
@@ -294,7 +296,7 @@ tables = {
             "largest error",
             "accuracy",
             "same digit as Keras",
-            "median [us]",
+            "fastest [us]",
         ],
         "rows": rows,
     },

@@ -7,12 +7,14 @@
 # processes = 2
 # seconds = 180
 # ///
-"""LiteRT files that lie or refuse: without weights, asked with the wrong shape, read by an old interpreter."""
+"""LiteRT files that lie or refuse: no weights, the wrong shape, threads that share one, an old interpreter."""
 
 import subprocess
 import sys
 import tempfile
+import threading
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import keras
@@ -153,6 +155,35 @@ print("file for one image, without Flatten: five answers, as Keras:", alike)
 # --8<-- [end:batch]
 
 
+# --8<-- [start:threads]
+alone = [ask_one(image=image)["output_0"] for image in x_test[:4, None]]
+
+
+def mixes_up(runners, calls):
+    """Let one thread for each runner ask about an image of its own; return whether one gets a wrong answer."""
+    wrong = threading.Event()
+
+    def ask_again(runner, number):
+        image = x_test[number : number + 1]
+        for _ in range(calls):
+            if wrong.is_set():
+                return
+            if not np.array_equal(runner(image=image)["output_0"], alone[number]):
+                wrong.set()
+
+    with ThreadPoolExecutor(len(runners)) as pool:
+        list(pool.map(ask_again, runners, range(len(runners))))
+    return wrong.is_set()
+
+
+own = [Interpreter(model_content=one).get_signature_runner() for _ in alone]
+shared_is_wrong = mixes_up([ask_one] * len(alone), calls=100_000)
+own_is_wrong = mixes_up(own, calls=2_000)
+print("wrong answers where threads share a runner:", shared_is_wrong)
+print("wrong answers where each has its own:", own_is_wrong)
+# --8<-- [end:threads]
+
+
 # --8<-- [start:classic]
 def classic(interpreter, image):
     """Ask as code for TensorFlow Lite does: tensors by their numbers."""
@@ -226,6 +257,8 @@ claims = {
     "any_number_file_takes_five": np.array_equal(
         ask_any(image=five)["output_0"].argmax(1), expected
     ),
+    "threads_that_share_a_runner_get_wrong_answers": shared_is_wrong,
+    "a_runner_for_each_thread_is_right": not own_is_wrong,
     "classic_never_resizes": "Dimension mismatch" in several,
     "old_interpreter_warns": len(caught) == 1,
     "old_interpreter_still_works": np.array_equal(

@@ -65,6 +65,8 @@ def work(inputs, outputs, process, processes, call):
     """Score this process's share of the files; return the names of what it wrote."""
     written = []
     files = sorted(pathlib.Path(inputs).glob("*.tfrecord"))
+    if not files:
+        raise FileNotFoundError(f"no *.tfrecord in the folder {inputs}")
     for file in files[process::processes]:
         target = pathlib.Path(outputs, f"{file.stem}.csv")
         if not target.exists():  # else an earlier run has finished it

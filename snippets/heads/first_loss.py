@@ -69,6 +69,33 @@ for task, (units, activation, loss, labels) in heads.items():
     )
 # --8<-- [end:first_loss]
 
+# --8<-- [start:zeros]
+sparse, one_hot = (
+    keras.losses.SparseCategoricalCrossentropy,
+    keras.losses.CategoricalCrossentropy(),
+)
+mixed_up = np.random.default_rng(0).permutation(digit)
+wrong = {  # like the heads above, each with one mistake
+    "regression: target not scaled": (1, None, heads["regression"][2], progression),
+    "regression: relu": (1, "relu", *heads["regression"][2:]),
+    "binary: no activation": (1, None, *heads["binary"][2:]),
+    "binary: classes swapped": (1, "sigmoid", heads["binary"][2], 1 - benign),
+    "multiclass, one-hot: no activation": (10, None, one_hot, np.eye(10)[digit]),
+    "multiclass: no activation": (10, None, sparse(), digit),
+    "multiclass: softmax twice": (10, "softmax", sparse(from_logits=True), digit),
+    "multiclass: labels of other rows": (10, "softmax", sparse(), mixed_up),
+}
+found = {}
+for mistake, (units, activation, loss, labels) in wrong.items():
+    zeros = np.zeros((len(labels), units), "float32")  # what the weights give
+    output = keras.activations.get(activation)(zeros)
+    column = labels.reshape(len(labels), -1).astype("float32")
+    value = float(loss(column, output))
+    right = expected[mistake.partition(":")[0]]
+    found[mistake] = not np.isclose(value, right, atol=1e-3)
+    print(f"{mistake:35} {value:10.3f}  {'found' if found[mistake] else 'not found'}")
+# --8<-- [end:zeros]
+
 # --8<-- [start:before_fit]
 images, digit = load_digits(return_X_y=True)
 x = (images / 16).astype("float32")
@@ -132,6 +159,11 @@ named = {
 claims = {
     "first_losses_as_expected": bool(
         all(np.isclose(losses[t], expected[t], atol=1e-4) for t in heads)
+    ),
+    "zeros_find_an_unscaled_target": bool(found["regression: target not scaled"]),
+    "zeros_find_a_missing_sigmoid": bool(found["binary: no activation"]),
+    "zeros_find_what_the_sparse_loss_hides": any(
+        found[mistake] for mistake in found if mistake.startswith("multiclass: ")
     ),
     "evaluate_shows_first_loss": bool(abs(before - np.log(10)) < 0.3),
     "scaled_inputs_start_near_the_table": bool(

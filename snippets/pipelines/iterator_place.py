@@ -52,7 +52,7 @@ def saved(iterator):
     with tempfile.TemporaryDirectory() as folder:
         try:
             tf.train.Checkpoint(iterator=iterator).write(f"{folder}/place")
-        except (tf.errors.FailedPreconditionError, ValueError) as error:
+        except (tf.errors.OpError, ValueError) as error:
             text = str(error).split("}} ")[-1].split(" [Op:")[0].split(" object at")[0]
             return f"{type(error).__name__}: {text}"
         return sum(path.stat().st_size for path in Path(folder).iterdir())
@@ -61,7 +61,7 @@ def saved(iterator):
 many = tf.data.Dataset.range(10_000)
 flip = keras.layers.RandomFlip(seed=1)
 strategy = tf.distribute.MirroredStrategy(["CPU:0"])
-places = {
+sources = {
     "shuffle(10)": many.shuffle(10, seed=1),
     "shuffle(10_000)": many.shuffle(10_000, seed=1),
     "stateless_uniform in map": many.map(
@@ -76,7 +76,7 @@ places = {
     "py_function in map": many.map(lambda n: tf.py_function(abs, [n], tf.int64)),
     "distributed": strategy.experimental_distribute_dataset(many.batch(10)),
 }
-places = {name: saved(iter(data)) for name, data in places.items()}
+places = {name: saved(iter(data)) for name, data in sources.items()}
 for name, found in places.items():
     print(f"{name}: saved: {isinstance(found, int)}")
 print(
@@ -84,6 +84,40 @@ print(
     places["shuffle(10_000)"] > 100 * places["shuffle(10)"],
 )
 # --8<-- [end:no_place]
+
+# --8<-- [start:warn]
+warn = tf.data.Options()
+warn.experimental_external_state_policy = tf.data.experimental.ExternalStatePolicy.WARN
+warned = {
+    name: saved(iter(data.with_options(warn)))
+    for name, data in sources.items()
+    if name != "distributed" and not isinstance(places[name], int)
+}
+for name, found in warned.items():
+    print(f"{name}, under WARN: saved: {isinstance(found, int)}")
+
+tf.random.set_seed(1)
+drawn = tf.data.Dataset.range(200).map(lambda n: (n, tf.random.uniform([])))
+
+
+def values(iterator, count):
+    """Return the numbers of some rows, and what was drawn for them."""
+    found = [next(iterator) for _ in range(count)]
+    return [int(n) for n, _ in found], [float(draw) for _, draw in found]
+
+
+iterator = iter(drawn.with_options(warn))
+rows_before, draws_before = values(iterator, 100)
+with tempfile.TemporaryDirectory() as folder:
+    place = tf.train.Checkpoint(iterator=iterator).write(f"{folder}/place")
+    rows_without, draws_without = values(iterator, 100)
+    iterator = iter(drawn.with_options(warn))
+    tf.train.Checkpoint(iterator=iterator).read(place)
+    rows_after, draws_after = values(iterator, 100)
+print("after a restart, the rows as without one:", rows_after == rows_without)
+print("the random numbers as without one:", draws_after == draws_without)
+print("the first random number comes again:", draws_before[0] in draws_after)
+# --8<-- [end:warn]
 
 claims = {
     "a_new_iterator_starts_again": anew[2:] == left[1] and len(anew) == 20,
@@ -101,6 +135,13 @@ claims = {
         isinstance(places[name], int)
         for name in ("numpy_function in map", "py_function in map", "from_generator")
     ),
+    "warn_saves_all_but_a_generator": [
+        name for name, found in warned.items() if not isinstance(found, int)
+    ]
+    == ["from_generator"],
+    "under_warn_the_rows_go_on": rows_after == rows_without == [*range(100, 200)],
+    "under_warn_random_numbers_start_again": draws_before[0] in draws_after
+    and draws_after != draws_without,
     "a_distributed_iterator_can_be_saved": isinstance(places["distributed"], int),
 }
 errors = {

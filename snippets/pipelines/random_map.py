@@ -31,6 +31,9 @@ print("no seed: epoch 2 repeats epoch 1:", no_seed[0] == no_seed[1])
 print(
     "tf.random.set_seed(1): epoch 2 repeats epoch 1:", global_seed[0] == global_seed[1]
 )
+pairs = tf.data.Dataset.zip(places.map(noise), places.map(noise))
+two_maps = [float(one) == float(other) for one, other in pairs]
+print("tf.random.set_seed(1): two maps draw the same:", all(two_maps))
 # --8<-- [end:kept]
 
 # --8<-- [start:where]
@@ -70,6 +73,7 @@ claims = {
     "no_seed_repeats": no_seed[0] == no_seed[1],
     "global_seed_repeats": global_seed[0] == global_seed[1]
     and len(set(global_seed[0])) > 100,
+    "two_maps_draw_the_same": all(two_maps),
     "repeated_data_repeats": in_one[:200] == in_one[200:],
     "operation_seed_repeats": own_seed[0] == own_seed[1],
     "keras_seed_repeats": keras_seed[0] == keras_seed[1],

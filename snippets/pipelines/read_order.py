@@ -174,6 +174,24 @@ for kept in (2 * size, 2 * size + 11, 0):  # between two records, inside a head,
     found[kept] = len(list(read(str(cut))))
     print(f"cut after {kept} of {len(whole)} bytes: {found[kept]} records, no error")
 # --8<-- [end:silent]
+
+# --8<-- [start:skip]
+png = tf.io.encode_png(tf.zeros((2, 2, 1), tf.uint8)).numpy()
+broken = tf.data.Dataset.from_tensor_slices([png, b"no image", png, png])
+decoded = broken.map(tf.io.decode_png)
+kept_images = {
+    "decode, ignore_errors, batch": decoded.ignore_errors().batch(2),
+    "decode, batch, ignore_errors": decoded.batch(2).ignore_errors(),
+}
+kept_images = {
+    name: sum(len(batch) for batch in data) for name, data in kept_images.items()
+}
+for name, number in kept_images.items():
+    print(f"{name}: {number} of 3 good images")
+damaged.write_bytes(whole[: size + 20] + b"?" + whole[size + 21 :])  # record 1
+after_damage = len(list(read(str(damaged)).ignore_errors()))
+print(f"record 1 of {RECORDS} damaged, ignore_errors: {after_damage} record")
+# --8<-- [end:skip]
 unpacked = [record.numpy() for record in read(packed, "GZIP")]
 folder.cleanup()
 
@@ -188,6 +206,9 @@ claims = {
     == ["A0", "A1", "B0", "B1"],
     "parallel_order_equals_sequential": parallel == sequential,
     "free_order_has_every_record": all(set(one) == set(sequential) for one in free),
+    "ignore_errors_before_batch_keeps_the_good": kept_images
+    == {"decode, ignore_errors, batch": 3, "decode, batch, ignore_errors": 2},
+    "ignore_errors_loses_the_rest_of_a_damaged_file": after_damage == 1 < RECORDS - 1,
     "list_files_shuffles": len(set(listings)) > 1,
     "list_files_can_be_sorted": ordered == paths,
     "wrong_compression_raises": errors["wrong_compression"].startswith("DataLossError"),

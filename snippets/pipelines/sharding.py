@@ -287,6 +287,12 @@ def work_joined(say, paths, fewer):
     parts = [digits.take(ROWS // 2), digits.skip(ROWS // 2)]
     cases = {
         "zip, AUTO": (with_seeds(records), Policy.AUTO),
+        "zip, files second, AUTO": (
+            tf.data.Dataset.zip(seeds, digits)
+            .map(lambda seed, digit: digit)
+            .batch(BATCH),
+            Policy.AUTO,
+        ),
         "zip, DATA": (with_seeds(records), Policy.DATA),
         "HINT, zip": (with_seeds(cut), Policy.HINT),
         "enumerate, AUTO": (
@@ -391,6 +397,7 @@ claims = {
         kind == "failed" and "shard" not in text for kind, text in alone.values()
     ),
     "auto_loses_rows_of_zipped_files": never["zip, AUTO"] == ROWS // 2,
+    "auto_keeps_rows_of_files_zipped_second": read_once["zip, files second, AUTO"],
     "auto_pairs_rows_of_zipped_files_wrongly": mismatched["4 files and 2, AUTO"] > 0,
     "file_pairs_rows_of_zipped_files_wrongly": mismatched["4 files and 2, FILE"] > 0,
     "data_pairs_rows_of_zipped_files_wrongly": mismatched["4 files and 2, DATA"] > 0,

@@ -1,7 +1,8 @@
 """What a program reaches beyond its own folder: files of the project, files elsewhere, other machines.
 
 Python's audit events tell of what Python itself does in this process (https://docs.python.org/3/library/audit_events.html).
-Native code, such as TensorFlow's own files and gRPC, and other processes are not seen.
+Native code, such as TensorFlow's own files and gRPC, and other processes are not seen. Nor is what a descriptor stands
+for: one in place of a path is left out, and a path below a `dir_fd` counts as one below the working folder.
 
 Nothing but the standard library is loaded with it: this runs in the program's own process.
 """
@@ -17,8 +18,19 @@ from typing import Any
 from hooks import interpreter
 
 PROJECT = str(interpreter.ROOT)
-# Which argument of an event is the path that changes.
-CHANGED = {"os.link": 1, "os.mkdir": 0, "os.remove": 0, "os.rename": 1, "os.rmdir": 0, "os.symlink": 1}
+# Which arguments of an event are the paths that change.
+CHANGED = {
+    "os.chmod": (0,),
+    "os.chown": (0,),
+    "os.link": (1,),
+    "os.mkdir": (0,),
+    "os.remove": (0,),
+    "os.rename": (0, 1),
+    "os.rmdir": (0,),
+    "os.symlink": (1,),
+    "os.truncate": (0,),
+    "os.utime": (0,),
+}
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 # Where the system keeps devices and processes, and what tools keep in a folder of sources.
 SYSTEM = ("/dev/", "/proc/")
@@ -45,9 +57,11 @@ def watch(path: str, named: list[str]) -> list[str]:
         if event in ("tempfile.mkdtemp", "tempfile.mkstemp"):  # told before it is made, wherever that is
             own.append(os.fsdecode(values[0]))
         changed = event in CHANGED or (event == "open" and bool(values[2] & WRITES))
-        value = values[CHANGED.get(event, 0)] if changed or event == "open" else None
-        if not isinstance(value, (str, bytes, os.PathLike)):
-            return
+        for at in CHANGED.get(event, (0,)) if changed or event == "open" else ():
+            if isinstance(values[at], (str, bytes, os.PathLike)):
+                look(event, values[at], changed=changed)
+
+    def look(event: str, value: str | bytes | os.PathLike[Any], *, changed: bool) -> None:
         try:
             file = os.path.abspath(os.fsdecode(value))
         except OSError:  # the working folder is gone

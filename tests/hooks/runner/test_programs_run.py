@@ -229,6 +229,23 @@ def test_a_program_writes_in_its_own_folder_alone(body: str, runner: Runner, pro
     assert said in error_of(runner, program(f"PLACE = {str(place)!r}\n{body}"))
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        "rename(PLACE, 'here')",
+        "truncate(PLACE, 0)",
+        "chmod(PLACE, 0o600)",
+        "chown(PLACE, -1, -1)",
+        "utime(PLACE)",
+    ],
+)
+def test_a_program_changes_no_file_elsewhere(call: str, runner: Runner, program: Make, tmp_path: Path) -> None:
+    place = tmp_path / "there"
+    place.write_text("x")
+    said = f"it wrote {str(place)!r}, outside its folder: write into a temporary folder"
+    assert said in error_of(runner, program(f"import os\nPLACE = {str(place)!r}\nos.{call}"))
+
+
 def test_a_program_finds_an_empty_home_and_leaves_it_so(runner: Runner, program: Make) -> None:
     body = """
         from pathlib import Path
@@ -282,7 +299,10 @@ def test_what_a_program_may_open(runner: Runner, program: Make, tmp_path: Path) 
             shutil.move(folder + "/a", folder + "/d")
         with tempfile.TemporaryDirectory(dir="/tmp") as folder:  # a short path, for sockets
             open(folder + "/a", "w").close()
-        open("here", "w").close()
+        with open("here", "w") as file:
+            os.chmod(file.fileno(), 0o600)
+            os.truncate(file.fileno(), 0)
+        os.utime("here")
         os.makedirs({str(tmp_path)!r}, exist_ok=True)
         open(os.environ["MPLCONFIGDIR"] + ".json", "w").close()
         open(os.devnull, "w").close()

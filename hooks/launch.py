@@ -33,6 +33,8 @@ FIXED_ENV = {
     "TF_CPP_MIN_LOG_LEVEL": "2",
     "TZ": "UTC",
 }
+# What a program takes from PATH if it is there, and something else if not: records are made without it, as in CI.
+HIDDEN = ("tensorflow_model_server",)
 
 
 class Launcher:
@@ -48,6 +50,7 @@ class Launcher:
         self._clean = clean()  # now: the environment of this process may change while threads start others
         self._place, self._made, self._closed = place, 0, False
         self._folder: Path | None = None
+        self._path = ""
         self._lock = threading.Lock()
         self._server: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
@@ -150,13 +153,34 @@ class Launcher:
     def _env(self) -> dict[str, str]:
         # What these write when they are imported, and the user's settings of them, which could change a result.
         homes = {"KERAS_HOME": str(self._base() / "keras"), "MPLCONFIGDIR": str(self._base() / "matplotlib")}
-        return {**self._clean, **homes}
+        self._path = self._path or path_without(HIDDEN, self._clean.get("PATH", os.defpath), self._base())
+        return {**self._clean, **homes, "PATH": self._path}
 
 
 def clean() -> dict[str, str]:
     """Return the environment without what could change a result, and with what makes results equal."""
     kept = {key: value for key, value in os.environ.items() if key in KEPT_ENV or not key.startswith(FOREIGN_ENV)}
     return {**kept, **FIXED_ENV}
+
+
+def path_without(names: Sequence[str], path: str, place: Path) -> str:
+    """Return a PATH on which none of some commands is found, and all others are.
+
+    Args:
+        names: the commands.
+        path: the PATH to start from.
+        place: a folder. For each folder on PATH that has one of the commands, one with links to all else is made there.
+
+    Raises:
+        OSError: such a folder could not be read, or the links not be made.
+    """
+    folders = path.split(os.pathsep)
+    for at, folder in enumerate(folders):
+        if any(shutil.which(name, path=folder) for name in names):
+            folders[at] = tempfile.mkdtemp(prefix="path-", dir=place)
+            for name in set(os.listdir(folder)).difference(names):
+                os.symlink(os.path.abspath(os.path.join(folder, name)), os.path.join(folders[at], name))
+    return os.pathsep.join(folders)
 
 
 def lines(end: socket.socket) -> Iterator[dict[str, Any]]:

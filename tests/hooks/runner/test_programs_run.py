@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import textwrap
 import time
@@ -344,6 +345,29 @@ def test_the_users_settings_do_not_reach_it(program: Make, monkeypatch: pytest.M
     assert result.error is None
     assert result.record
     assert result.record.claims == {"asserts_count": True}
+
+
+def test_a_model_server_of_the_machine_is_hidden_from_it(
+    program: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a program would take in place of the stand-in of its record is not found; the commands beside it are."""
+    for name in ("tensorflow_model_server", "beside_it"):
+        file = tmp_path / "bin" / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text("#!/bin/sh\necho here\n")
+        file.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    body = """
+        import shutil, subprocess
+        print(subprocess.check_output("beside_it", text=True))
+        claims = {"hidden": shutil.which("tensorflow_model_server") is None}
+    """
+    with Runner(preload=(), limit=1) as runner:
+        result = run(runner, program(body))
+    assert result.error is None
+    assert result.record
+    assert result.record.claims == {"hidden": True}
+    assert result.record.output == {"": "here\n\n"}
 
 
 def test_numpy_numbers_are_converted_where_they_are_measured(runner: Runner, program: Make) -> None:

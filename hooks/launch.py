@@ -28,6 +28,8 @@ FIXED_ENV = {
     "COLUMNS": "80",
     "LANG": "C.UTF-8",
     "MPLBACKEND": "Agg",
+    # Programs ask servers of this machine alone; urllib and gRPC would ask the user's proxy for them.
+    **dict.fromkeys(("NO_PROXY", "no_proxy", "no_grpc_proxy"), "127.0.0.1,localhost"),
     "PYTHONHASHSEED": "0",
     "PYTHONIOENCODING": "utf-8",
     "TF_CPP_MIN_LOG_LEVEL": "2",

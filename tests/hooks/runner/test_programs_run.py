@@ -370,6 +370,26 @@ def test_a_model_server_of_the_machine_is_hidden_from_it(
     assert result.record.output == {"": "here\n\n"}
 
 
+def test_it_asks_its_own_server_where_there_is_a_proxy(program: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "HTTP_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")  # where nobody listens
+    monkeypatch.setenv("no_proxy", "example.org")
+    body = """
+        import http.server, threading, urllib.error, urllib.request
+        server = http.server.HTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler)
+        threading.Thread(target=server.handle_request, daemon=True).start()
+        try:
+            urllib.request.urlopen(f"http://127.0.0.1:{server.server_port}")
+        except urllib.error.HTTPError as answer:
+            claims = {"it_answered": answer.code == 501}
+    """
+    with Runner(preload=(), limit=1) as runner:
+        result = run(runner, program(body))
+    assert result.error is None
+    assert result.record
+    assert result.record.claims == {"it_answered": True}
+
+
 def test_numpy_numbers_are_converted_where_they_are_measured(runner: Runner, program: Make) -> None:
     one = program("""
         import numpy

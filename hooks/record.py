@@ -146,7 +146,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         patterns = options.patterns or (["*"] if options.check else [])
         found = chosen(patterns, options.device, missing=options.missing, lock=options.lock)
         scripts = [] if options.lock else chosen_labs(patterns, options.device, missing=options.missing)
-        _refuse_unknown(options.patterns)
+        _refuse_unknown(options.patterns, options.lock)
         outcomes = record(found, options.device, check=options.check, lock=options.lock)
         outcomes += [record_lab(script, options.device, check=options.check) for script in scripts]
     except GuideError as error:
@@ -223,12 +223,18 @@ def _say(done: Outcome, width: int, out: TextIO | None) -> None:
         print(done.detail, file=out, flush=True)
 
 
-def _refuse_unknown(patterns: Sequence[str]) -> None:
-    paths = [*programs.paths(), *(one.relative_to(ROOT).as_posix() for one in labs.scripts())]
+def _refuse_unknown(patterns: Sequence[str], lock: str) -> None:
+    """Raise for a pattern that names nothing; with a lock labs do not run, so they count only without one."""
+    paths = programs.paths()
+    what, cure = "no program", "name a path below snippets/"
+    if lock:
+        cure += " (labs run with the versions of uv.lock only)"
+    else:
+        paths += [one.relative_to(ROOT).as_posix() for one in labs.scripts()]
+        what, cure = f"{what} and no lab", f"{cure}, or a lab"
     for pattern in patterns:
         if not any(_matches(path, pattern) for path in paths):
-            cure = "name a path below snippets/, or a lab"
-            raise GuideError(programs.SNIPPETS, 0, f"no program and no lab matches '{pattern}'", cure)
+            raise GuideError(programs.SNIPPETS, 0, f"{what} matches '{pattern}'", cure)
 
 
 def _refuse_unknown_lock(lock: str) -> None:

@@ -112,6 +112,20 @@ def test_a_pattern_that_matches_nothing_is_refused(snippets: Path, capsys: pytes
     assert not list(snippets.rglob("*.json")), "nothing runs before all patterns are known to be right"
 
 
+def test_with_a_lock_a_lab_is_refused(
+    snippets: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Labs do not run with other versions: asked for one, it would check nothing and say that all is current."""
+    monkeypatch.setattr(record.labs, "scripts", lambda: [ROOT / "docs/labs/one.py"])
+    monkeypatch.setattr(record, "_refuse_unknown_lock", lambda _lock: None)
+    monkeypatch.setattr(record.locks, "refuse_other_versions", lambda _lock: None)
+    assert record.main(["--lock", "next", "--check", "docs/labs"]) == 1
+    said = (
+        "no program matches 'docs/labs'. Fix: name a path below snippets/ (labs run with the versions of uv.lock only)"
+    )
+    assert said in capsys.readouterr().err
+
+
 def test_new_then_nothing_to_do_then_unchanged_then_changed(snippets: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert record.main([]) == 0
     assert words(capsys) == dict.fromkeys(["a/one.py", "a/two.py", "b/one.py"], "new")

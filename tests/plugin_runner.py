@@ -47,8 +47,7 @@ class Shared:
             future.set_result(kept[0] if program else kept)
             self.cached.add(key)
         else:
-            future = submit()
-            future.add_done_callback(lambda done: _store(key, done))
+            future = _stored(key, submit())
         self.futures[key] = future
         return future
 
@@ -184,7 +183,20 @@ def _asks(item: pytest.Item) -> str:
     return asked if isinstance(asked, str) else ""
 
 
-def _store(key: str, done: Future[Any]) -> None:
-    if not done.cancelled() and done.exception() is None:
-        result = done.result()
-        results.store(key, result if isinstance(result, list) else [result])
+def _stored(key: str, running: Future[Any]) -> Future[Any]:
+    """Return a future that ends as `running` does, its result stored before anyone gets it, and may forget it."""
+    future: Future[Any] = Future()
+
+    def settle(done: Future[Any]) -> None:
+        if done.cancelled():
+            future.cancel()
+            return
+        try:
+            result = done.result()
+            results.store(key, result if isinstance(result, list) else [result])
+            future.set_result(result)
+        except BaseException as error:
+            future.set_exception(error)
+
+    running.add_done_callback(settle)
+    return future

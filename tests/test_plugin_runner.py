@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import pytest
 
+from hooks import results
 from hooks.errors import GuideError
 from tests import plugin_runner
 
@@ -63,6 +64,35 @@ def test_where_all_would_wait_nothing_is_held() -> None:
     held: list[bool] = []
     assert finish([Item("a", [], done=False)], SimpleNamespace(hold=held.append)) == ["a"]
     assert held == []
+
+
+def ask(monkeypatch: pytest.MonkeyPatch, running: Future[str]) -> tuple[Future[Any], list[bool]]:
+    """Ask for what `running` will give; return the future, and for each result stored whether that was done by then."""
+    shared, stored = plugin_runner.Shared(), []
+    monkeypatch.setattr(results, "load", lambda *_args, **_more: None)
+    monkeypatch.setattr(results, "store", lambda key, _results: stored.append(shared.futures[key].done()))
+    return shared.ask("key", None, "cpu", lambda: running), stored
+
+
+def test_a_result_is_stored_before_a_test_gets_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a test forgets is on disk by then, and does not come back."""
+    running: Future[str] = Future()
+    future, stored = ask(monkeypatch, running)
+    running.set_result("it ran")
+    assert future.result(timeout=0) == "it ran"
+    assert stored == [False]
+
+
+def test_what_gives_no_result_is_not_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+    running: Future[str] = Future()
+    future, stored = ask(monkeypatch, running)
+    running.set_exception(MemoryError())
+    assert isinstance(future.exception(timeout=0), MemoryError)
+    running = Future()
+    future, _ = ask(monkeypatch, running)
+    running.cancel()
+    assert future.cancelled()
+    assert stored == []
 
 
 def shown(error: Exception, params: dict[str, str]) -> Any:

@@ -55,11 +55,14 @@ def check(listed: Any) -> None:
     """Check what mkdocs.yml says of the kinds.
 
     Raises:
-        GuideError: it is no table of `own` and `kinds`, a kind has no title, or a beginning is no pattern.
+        GuideError: it is no table of `own` and `kinds`, a kind has no title, a beginning is no pattern, or the last
+            kind does not take what is left.
     """
     wrong = next(_wrong(listed), None)
     if wrong:
-        cure = "write `own: [addresses]` and `kinds:`, a list of `{title: ..., match: [patterns]}`"
+        cure = (
+            "write `own: [addresses]` and `kinds:`, a list of `{title: ..., match: [patterns]}`, the last without match"
+        )
         raise settings.error(wrong[0], f"`extra.sources` cannot be used: {wrong[1]}", cure)
 
 
@@ -87,6 +90,8 @@ def _wrong(listed: Any) -> Iterator[tuple[Any, str]]:
                 re.compile(one)
             except re.error as error:
                 yield one, f"{one!r} is no pattern: {error}"
+    if kinds and patterns[-1][1]:
+        yield patterns[-1][0], "the last kind has `match`, so what no kind takes would be missing from the page"
 
 
 def _links(html: str) -> list[tuple[str, str]]:
@@ -120,7 +125,7 @@ def kinds(sources: Iterable[Source], listed: Sequence[Mapping[str, Any]]) -> dic
     groups: dict[str, list[Source]] = {kind["title"]: [] for kind in listed}
     for source in sources:
         for kind in listed:
-            if re.match("|".join(kind.get("match") or [""]), source.url):
+            if any(re.match(one, source.url) for one in kind.get("match") or [""]):
                 groups[kind["title"]].append(source)
                 break
     return {title: sorted(group, key=lambda one: one.name.lower()) for title, group in groups.items() if group}

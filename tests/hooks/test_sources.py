@@ -48,6 +48,17 @@ def test_kinds_are_in_order_and_the_last_takes_the_rest() -> None:
     assert [source.url for source in groups["Others"]] == ["https://d.org/m", "https://own.org/x"]
 
 
+def test_each_beginning_is_a_pattern_of_its_own() -> None:
+    """What `check` lets pass is used: flags, which may stand only at the start of a pattern, and alternatives."""
+    listed: list[dict[str, Any]] = [
+        {"title": "A", "match": ["https://arxiv.org/", "(?i)https://D.org/", "no|https://own"]},
+        {"title": "B"},
+    ]
+    sources.check({"kinds": listed})
+    groups = sources.kinds(sources.collect(PAGES), listed)
+    assert [len(groups["A"]), [source.address for source in groups["B"]]] == [3, ["tf.org/api_docs/Strategy#scope"]]
+
+
 def test_the_list_is_escaped_and_links_pages() -> None:
     html = sources.fill(f"<p>{sources.MARK}</p>", PAGES, KINDS, [])
     assert '<h2 id="papers">Papers</h2>' in html
@@ -65,6 +76,8 @@ def test_the_list_is_escaped_and_links_pages() -> None:
         ({"kinds": [{"match": ["https://a.org/"]}]}, "has no title"),
         ({"kinds": [{"title": "A", "match": "https://a.org/"}]}, "is no list"),
         ({"kinds": [{"title": "A", "match": ["https://(a"]}]}, "is no pattern"),
+        ({"kinds": [{"title": "A", "match": ["https://a.org/"]}]}, "the last kind has `match`"),
+        ({"kinds": [*KINDS, {"title": "More", "match": ["https://a.org/"]}]}, "the last kind has `match`"),
     ],
 )
 def test_a_wrong_list_of_kinds_is_an_error(listed: Any, says: str) -> None:

@@ -442,6 +442,13 @@ MUTATIONS = [
     ),
     Mutation("a misspelt setting", CONFIG, "  redirects: {}\n", "  redirect: {}\n", "mkdocs.yml:47: nothing reads"),
     Mutation("sources without a title", CONFIG, "title: Data sets, ", "", "`extra.sources` cannot be used"),
+    Mutation(
+        "sources of which none takes the rest",
+        CONFIG,
+        "{title: Guides and manuals}",
+        '{title: Guides and manuals, match: ["https://"]}',
+        "`extra.sources` cannot be used: the last kind has `match`",
+    ),
     # The glossary and the curriculum.
     Mutation("a term twice", GLOSSARY, "### Addend", "### Sums", "docs/glossary.md:10: the term 'Sums' stands twice"),
     Mutation(

@@ -50,7 +50,8 @@ __all__ = ["Question", "Use", "Used", "makeExtension", "used"]
 BLOCKS = (Quiz, Output, Card, Table, ErrorBlock, FigureBlock, Widget, Survey)
 UNREAD = re.compile(r"(?m)^[ ]{0,3}(?P<line>/{3,}(?:[ \t].*)?)$")
 FIGURE = re.compile(r"[ >]*/{3,}[ ]*figure[ ]*\|", re.IGNORECASE)
-SENTENCE = re.compile(r"(?P<name>[ >]+alt:[ ]+)(?P<text>[^\s\"'|>].*?)[ ]*")
+SENTENCE = re.compile(r"(?P<name>(?P<indent>[ >]+)alt:[ ]+)(?P<text>[^\s\"'|>].*?)[ ]*")
+WRAPPED = re.compile(r"(?![\w-]+:)[ ]*\S")  # what follows the indentation of an option and is no option
 CARD = re.compile(r'href="/__program__/(?P<path>[^"#]+)"')
 CODE = {"pre", "code", "script", "style"}
 
@@ -114,6 +115,10 @@ class Sentences(Preprocessor):
         """Look at the lines below the first of a figure; code in fences is out of sight by now."""
         for n, line in enumerate(lines[:-1]):
             if FIGURE.match(line) and (match := SENTENCE.fullmatch(lines[n + 1])):
+                below = "".join(lines[n + 2 : n + 3])
+                if below.startswith(match["indent"]) and WRAPPED.match(below, match.end("indent")):
+                    at = _line(lines[n + 1].strip(" >"), below.strip(" >"))
+                    raise GuideError(place.current().file, at, "`alt` goes over two lines", "write it on one line")
                 lines[n + 1] = match["name"] + json.dumps(match["text"], ensure_ascii=False)
         return lines
 

@@ -510,6 +510,13 @@ MUTATIONS = [
     ),
     Mutation("a figure with an empty alt text", PAGE, "alt: A line that rises.", "alt:", "plain.md:77: option `alt`"),
     Mutation(
+        "an alt text over two lines",
+        PAGE,
+        "alt: A line that rises.",
+        "alt: A line\n        that rises.",
+        "plain.md:77: `alt` goes over two lines",
+    ),
+    Mutation(
         "an option twice",
         PAGE,
         "    alt: A line that rises.\n",

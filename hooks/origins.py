@@ -6,7 +6,6 @@ shows the rest of the file without a word.
 
 from __future__ import annotations
 
-import difflib
 import re
 import textwrap
 from pathlib import PurePosixPath
@@ -14,6 +13,7 @@ from pathlib import PurePosixPath
 from hooks import depends, errors, programs
 from hooks.errors import GuideError
 from hooks.fences import ANY_SNIPPET, fences
+from hooks.reference import near
 
 MARKER = re.compile(
     r"-+8<-+[ \t]+\[[ \t]*(?P<type>start|end)[ \t]*:[ \t]*(?P<name>[a-z][-_0-9a-z]*)[ \t]*\]", re.IGNORECASE
@@ -62,7 +62,8 @@ def text_of(origin: str) -> str:
     if not file.is_file() or ".." in file.parts:
         # Every program has a record beside it, whose name is as near.
         alike = [one for one in programs.files() if PurePosixPath(one).suffix == file.suffix]
-        raise GuideError(file, 0, f"there is no file snippets/{path}", _near(path, alike or programs.files()))
+        cure = f"correct the path ({near(path, alike or programs.files())})"
+        raise GuideError(file, 0, f"there is no file snippets/{path}", cure)
     if path.endswith(".py"):
         program = programs.load(path)
         sections = {name: part.text for name, part in program.sections.items()}
@@ -73,7 +74,8 @@ def text_of(origin: str) -> str:
     if not section:
         return "\n".join(line for line in whole.split("\n") if not MARKER.search(line))
     if section not in sections:
-        raise GuideError(file, 0, f"snippets/{path} has no section {section!r}", _near(section, sorted(sections)))
+        cure = f"name one of its sections ({near(section, sections)})"
+        raise GuideError(file, 0, f"snippets/{path} has no section {section!r}", cure)
     return sections[section]
 
 
@@ -98,12 +100,3 @@ def _sections(text: str, path: str) -> dict[str, str]:
             )
         found[name] = textwrap.dedent("\n".join(lines[number + 1 : end_at]))
     return found
-
-
-def _near(name: str, known: list[str]) -> str:
-    close = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-    return (
-        f"did you mean {' or '.join(close)}"
-        if close
-        else f"use one of {', '.join(known[:12]) or 'none: there is none'}"
-    )

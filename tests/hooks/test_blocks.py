@@ -209,7 +209,7 @@ def test_a_program_that_is_not_there_is_told_from_its_record(tmp_path: Path, mon
     monkeypatch.setattr(programs, "SNIPPETS", tmp_path)
     with pytest.raises(GuideError) as raised:
         origins.check('```python\n--8<-- "a/mirored.py:x"\n```', "docs/page.md")
-    assert raised.value.cure == "did you mean a/mirrored.py"
+    assert raised.value.cure == "correct the path (did you mean `a/mirrored.py`)"
 
 
 def test_a_section_ends_with_an_end_marker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

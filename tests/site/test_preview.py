@@ -138,7 +138,7 @@ def test_a_mistake_leaves_the_page_and_the_next_edit_mends_it(site: Site) -> Non
     before = site.read()
     source = site.edit(MARKDOWN, f'--8<-- "{PAGE}.py', '--8<-- "strategies/mirored.py')
     site.edit(MARKDOWN, "\n## ", "\n\nSeen four.\n\n## ")
-    site.says("did you mean strategies/mirrored.py")
+    site.says("did you mean `strategies/mirrored.py`")
     assert site.read() == before
     site.shows(f"{PAGE}/", "Seen four.", gone=True)  # the page as it was is served meanwhile
     site.restore(MARKDOWN, source.replace("\n## ", "\n\nSeen five.\n\n## ", 1))

@@ -97,7 +97,7 @@ class Quiz(GuideBlock):
         block.extend(stem)
         self._decide(block, ident, options)
         self._ask(block, ident, options, multi=multi)
-        self._answer(block, ident, options)
+        self._answer(block, options)
         known.append(
             Question(
                 id=ident,
@@ -173,7 +173,7 @@ class Quiz(GuideBlock):
             sub(label, "input", type=kind, name=f"quiz-{ident}", value=option.value)
             sub(label, "span", option.text)
 
-    def _answer(self, block: Element, ident: str, options: list[Option]) -> None:
+    def _answer(self, block: Element, options: list[Option]) -> None:
         """Add the answer: every option with right or wrong, its reason and its proof."""
         details = sub(block, "details", class_="quiz-why", data_search_exclude="")
         sub(details, "summary", "Answer and reasons")

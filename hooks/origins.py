@@ -9,11 +9,15 @@ from __future__ import annotations
 import re
 import textwrap
 from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
 
 from hooks import depends, errors, programs
 from hooks.errors import GuideError
 from hooks.fences import ANY_SNIPPET, fences
 from hooks.reference import near
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 MARKER = re.compile(
     r"-+8<-+[ \t]+\[[ \t]*(?P<type>start|end)[ \t]*:[ \t]*(?P<name>[a-z][-_0-9a-z]*)[ \t]*\]", re.IGNORECASE
@@ -31,11 +35,12 @@ def check(source: str, file: str) -> None:
         GuideError: a snippet outside a fence or beside other lines, a path or section that is not there.
     """
     inside: dict[int, bool] = {}
+    known = programs.files() if "8<" in source else []
     for fence in fences(source, file):
         inside.update(dict.fromkeys(range(fence.line, fence.end + 1), bool(fence.snippet)))
         if fence.snippet:
             try:
-                text_of(fence.snippet)
+                text_of(fence.snippet, known)
             except GuideError as error:
                 cause = f"{error.file}:{error.line}: {error.cause}" if error.line else error.cause
                 raise GuideError(file, fence.line + 1, cause, error.cure) from error
@@ -45,25 +50,30 @@ def check(source: str, file: str) -> None:
             raise GuideError(file, number, cause, 'write one line in a fence: --8<-- "folder/program.py:section"')
 
 
-def text_of(origin: str) -> str:
+def text_of(origin: str, known: Sequence[str] | None = None) -> str:
     """Return what `path` or `path:section` under `snippets/` shows.
 
     Args:
         origin: the path and the section, as a page writes them.
+        known: `programs.files()`, for a caller that asks more than once.
 
     Raises:
-        GuideError: the file, the section or its end marker is missing.
+        GuideError: the file, the section or its end marker is missing, or the file is none of `programs.files()`.
     """
     path, _, section = origin.partition(":")
     file = programs.SNIPPETS / path
     if not depends.NAMED.fullmatch(path):
         cure = "write section/name.ending, with letters, digits, '_', '-' and '.'"
         raise GuideError(file, 0, f"snippets/{path} is not a path that pages can name", cure)
-    if not file.is_file() or ".." in file.parts:
+    known = programs.files() if known is None else known
+    if path not in known:
         # Every program has a record beside it, whose name is as near.
-        alike = [one for one in programs.files() if PurePosixPath(one).suffix == file.suffix]
-        cure = f"correct the path ({near(path, alike or programs.files())})"
-        raise GuideError(file, 0, f"there is no file snippets/{path}", cure)
+        alike = [one for one in known if PurePosixPath(one).suffix == file.suffix]
+        cause, cure = f"there is no file snippets/{path}", "correct the path"
+        if file.is_file():  # its page would not follow when it changes (`depends`)
+            cause = f"snippets/{path} is no source: a part of its path begins with '.' or is a tool's"
+            cure = "name a source, or rename this file"
+        raise GuideError(file, 0, cause, f"{cure} ({near(path, alike or known)})")
     if path.endswith(".py"):
         program = programs.load(path)
         sections = {name: part.text for name, part in program.sections.items()}

@@ -116,7 +116,8 @@ def files(*, root: Path | None = None) -> list[str]:
     found = []
     for folder, folders, names in os.walk(root):
         folders[:] = [name for name in folders if not name.startswith((".", "__pycache__", "node_modules"))]
-        found += [Path(folder, name).relative_to(root).as_posix() for name in names if not passing(name)]
+        here = Path(folder).relative_to(root).as_posix()
+        found += [f"{here}/{name}".removeprefix("./") for name in names if not passing(name)]
     return sorted(found)
 
 

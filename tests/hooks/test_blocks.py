@@ -212,6 +212,21 @@ def test_a_program_that_is_not_there_is_told_from_its_record(tmp_path: Path, mon
     assert raised.value.cure == "correct the path (did you mean `a/mirrored.py`)"
 
 
+@pytest.mark.parametrize("path", ["a/.ignore", "a/./b.yaml", "a/node_modules/x.js", "a/.b/x.js"])
+def test_a_file_that_no_page_would_follow_is_refused(
+    path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a page shows and `programs.files` does not list is in the key of no kept page."""
+    monkeypatch.setattr(programs, "SNIPPETS", tmp_path)
+    for name in ("a/b.yaml", path):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x: 1\n")
+    assert origins.text_of("a/b.yaml") == "x: 1\n"
+    with pytest.raises(GuideError) as raised:
+        origins.check(f'# A\n\n```yaml\n--8<-- "{path}"\n```', "docs/page.md")
+    assert (raised.value.line, path in raised.value.cause) == (4, True)
+
+
 def test_a_section_ends_with_an_end_marker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a").mkdir()
     monkeypatch.setattr(programs, "SNIPPETS", tmp_path)

@@ -19,6 +19,7 @@ from hooks.markup import anchor
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from hooks.tree import Element
     from hooks.used import Question
 
 BOX = re.compile(r'<fieldset class="quiz" data-quiz="(?P<id>[^"]+)".*?</fieldset>', re.DOTALL)
@@ -26,6 +27,8 @@ HEADING = re.compile(r'<h[23]\b[^>]*\sid="(?P<id>[^"]+)"[^>]*>(?P<text>.*?)</h[2
 CARD = re.compile(r'<details[^>]* id="(?P<id>program-[^"]+)"')
 PERMALINK = re.compile(r'<a class="headerlink".*?</a>', re.DOTALL)
 TAG = re.compile(r"<[^>]+>")
+# What `hooks.quiz` adds below the legend and the stem.
+NO_STEM = {"quiz-options", "quiz-why"}
 LINK = re.compile(r'(?P<attribute>\b(?:href|src))="(?P<url>[^"]*)"')
 
 
@@ -124,6 +127,11 @@ def _used(proof: str) -> str:
 def plain(html: str) -> str:
     """Return a piece of HTML as one line of text, without the link that a heading has to itself."""
     return " ".join(htmllib.unescape(TAG.sub("", PERMALINK.sub("", html))).split())
+
+
+def stem(box: Element) -> list[Element]:
+    """Return the blocks of a question's `fieldset` between its words and its options."""
+    return [part for part in box.elements if part.name != "legend" and not NO_STEM.intersection(part.classes)]
 
 
 def rebase(html: str, url: str, *, onto: str = "", site: str = "") -> str:

@@ -88,11 +88,7 @@ def _question(one: Asked, site: str) -> Card:
     """Return the card of a question: its options in front, right or wrong with the reasons behind."""
     box = next(tree.read(bank.rebase(one.html, one.page.url, site=site)).named({"fieldset"}))
     asked = " ".join(part.inner.strip() for part in _in(box, "legend", "span"))
-    stem = "".join(
-        tree.markup(part)
-        for part in box.children
-        if not isinstance(part, str) and part.name not in ("legend", "ol", "details")
-    )
+    stem = "".join(tree.markup(part) for part in bank.stem(box))
     labels = [label for options in box.of_class("quiz-options") for label in options.named({"label"})]
     options = "".join(
         f"<li>{span.inner.strip()}</li>" for label in labels for span in label.elements if span.name == "span"

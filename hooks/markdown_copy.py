@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
-from hooks import tree
+from hooks import bank, tree
 from hooks.cache import remember
 from hooks.needs import ATTRIBUTE
 from hooks.used import LETTERS
@@ -91,7 +91,7 @@ def _block(element: Element, address: str) -> list[str]:
     if name == "hr":
         return ["---"]
     if name == "fieldset" and "quiz" in classes:
-        return [_question(element, address)]
+        return _question(element, address)
     if name == "summary" or "admonition-title" in classes:
         return [f"**{_line(element, address)}**"]
     if name == "dt":
@@ -162,9 +162,9 @@ def _table(element: Element, address: str) -> list[str]:
     return [*([_line(caption, address)] if caption else []), shown]
 
 
-def _question(element: Element, address: str) -> str:
+def _question(element: Element, address: str) -> list[str]:
     asked = next(element.of_class("quiz-question"), None)
     options = [item for listing in element.of_class("quiz-options") for item in listing.elements if item.name == "li"]
-    lines = [f"**Question.** {_line(asked, address)}" if asked else "**Question.**", ""]
-    lines += [f"- ({letter}) {_line(option, address)}" for letter, option in zip(LETTERS, options, strict=False)]
-    return "\n".join(lines)
+    said = [f"- ({letter}) {_line(option, address)}" for letter, option in zip(LETTERS, options, strict=False)]
+    stem = [text for part in bank.stem(element) for text in _block(part, address) if text.strip()]
+    return [f"**Question.** {_line(asked, address)}" if asked else "**Question.**", *stem, "\n".join(said)]

@@ -77,6 +77,17 @@ MANY = """\
     Reason three.
 ///
 """
+# What stands between a question's words and its options, in place of the mark of the first option.
+STEM = """\
+1. First.
+2. Then on *two* devices:
+
+```text
+if x:
+    y = 1
+```
+
+- [x]"""
 EXTENSIONS = [
     "abbr",
     "admonition",

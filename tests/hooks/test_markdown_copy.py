@@ -59,6 +59,13 @@ def test_a_question_has_its_options_and_not_its_answer(tmp_path: Path, monkeypat
         assert answer not in text
 
 
+def test_a_question_has_its_stem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    house.build(tmp_path / "snippets", monkeypatch)
+    text = convert(house.render(house.QUIZ.replace("- [x]", house.STEM))[0], PAGE)
+    stem = "1. First.\n2. Then on *two* devices:\n\n```text\nif x:\n    y = 1\n```"
+    assert f"weights*?\n\n{stem}\n\n- (A) They are equal." in text
+
+
 def test_outputs_and_values_are_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     house.build(tmp_path / "snippets", monkeypatch)
     page = "It takes {{ strategies/mirrored.py:steps }} steps.\n\n/// output | strategies/mirrored.py:setup\n///\n"

@@ -13,7 +13,7 @@ import sqlite3
 from base64 import b64decode, b64encode
 from functools import partial
 from hashlib import sha256
-from itertools import groupby
+from itertools import count, groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 import genanki  # type: ignore[import-untyped]
@@ -40,11 +40,15 @@ SPACE = "tensorflow-at-scale"
 GLOSSARY = "Glossary"
 CSS = """\
 .card { font: 18px/1.5 system-ui, sans-serif; max-width: 40em; margin: 0 auto; padding: 1em; }
-ol { list-style: upper-alpha; } li { margin: 0.3em 0; }
+ol { list-style: upper-alpha; } ol.steps { list-style: decimal; } li { margin: 0.3em 0; }
 code { font: 0.9em/1.4 ui-monospace, monospace; }
 .why { margin: 0.2em 0 0.8em; opacity: 0.85; } .link { font-size: 0.8em; }
 """
-PARAGRAPHS = ("p", "li", "div", "pre", "tr")
+# The class of a numbered list before the options.
+STEPS = "steps"
+PARAGRAPHS = ("p", "li", "div", "tr")
+# A character that no page holds stands before each line of code.
+CODE = "\ue000"
 BACK = '{{FrontSide}}<hr id="answer">{{Back}}<p class="link"><a href="{{Link}}">On its page</a></p>'
 
 
@@ -88,7 +92,10 @@ def _question(one: Asked, site: str) -> Card:
     """Return the card of a question: its options in front, right or wrong with the reasons behind."""
     box = next(tree.read(bank.rebase(one.html, one.page.url, site=site)).named({"fieldset"}))
     asked = " ".join(part.inner.strip() for part in _in(box, "legend", "span"))
-    stem = "".join(tree.markup(part) for part in bank.stem(box))
+    parts = bank.stem(box)
+    for steps in (one for part in parts for one in (part, *part.walk()) if one.name == "ol"):
+        steps.attributes["class"] = STEPS  # letters belong to options
+    stem = "".join(map(tree.markup, parts))
     labels = [label for options in box.of_class("quiz-options") for label in options.named({"label"})]
     options = "".join(
         f"<li>{span.inner.strip()}</li>" for label in labels for span in label.elements if span.name == "span"
@@ -166,20 +173,25 @@ def table(found: list[Card]) -> str:
 
 
 def text(markup: str) -> str:
-    """Return a piece of HTML as text: a line for each paragraph, options with their letters."""
-    lines = (line.strip() for line in _lines(tree.read(" ".join(markup.split()))).splitlines())
-    return "\n".join(line for line in lines if line)
+    """Return a piece of HTML as text: a line for each paragraph, options with their letters, code as it stands."""
+    lines = _lines(tree.read(markup)).split("\n")
+    told = (line[1:].rstrip() if line.startswith(CODE) else " ".join(line.split()) for line in lines)
+    return "\n".join(said for said, line in zip(told, lines, strict=True) if said or line.startswith(CODE))
 
 
 def _lines(parent: Element) -> str:
-    letters = iter(LETTERS) if parent.name == "ol" else iter("")
+    numbered = STEPS in parent.classes
+    marks = map(str, count(1)) if numbered else iter(LETTERS if parent.name == "ol" else "")
     out = ""
     for child in parent.children:
         if isinstance(child, str):
-            out += child
+            out += child.replace("\n", " ")
             continue
-        letter = next(letters, "") if child.name == "li" else ""
-        said = (f"{letter}. " if letter else "") + _lines(child)
+        if child.name == "pre":
+            out += "".join(f"\n{CODE}{line}" for line in child.text.strip("\n").split("\n")) + "\n"
+            continue
+        mark = next(marks, "") if child.name == "li" else ""
+        said = (f"{mark}. " if mark else "") + _lines(child)
         out += f"\n{said}\n" if child.name in PARAGRAPHS else said
     return out
 

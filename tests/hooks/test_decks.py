@@ -113,6 +113,14 @@ def test_the_front_does_not_give_the_answer_away(found: list[decks.Card]) -> Non
     assert "Computed:" not in back
 
 
+def test_the_front_has_the_stem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    house.build(tmp_path / "snippets", monkeypatch)
+    (card, *_) = made(QUIZ.replace("- [x]", house.STEM))
+    assert '<ol class="steps">\n<li>First.</li>' in card.front
+    lines = ["1. First.", "2. Then on two devices:", "if x:", "    y = 1", "A. They are equal."]
+    assert decks.text(card.front).splitlines()[1:6] == lines
+
+
 def test_links_are_absolute(found: list[decks.Card]) -> None:
     assert found[0].link == f"{SITE}strategies/page/#quiz-weights"
     assert found[2].link == f"{SITE}glossary/#device"
@@ -131,3 +139,9 @@ def test_the_table_is_plain_text(found: list[decks.Card]) -> None:
     assert rows[0]["back"].splitlines()[:2] == ["A. ✓ Right: They are equal.", "The gradients are summed."]
     assert "<" not in rows[0]["back"]
     assert rows[2]["section"] == "Glossary"
+
+
+def test_the_table_keeps_the_lines_of_code() -> None:
+    pre = "<pre><span></span><code>if x:\n\n    <b>y</b>  = 1\n</code></pre>"
+    html = f"<p>What\n  is  <em>y</em>?</p>\n<div>{pre}</div>\n<ol>\n<li>One.</li>\n</ol>"
+    assert decks.text(html) == "What is y?\nif x:\n\n    y  = 1\nA. One."

@@ -22,9 +22,10 @@ if TYPE_CHECKING:
     from hooks.used import Use, Used
 
 MARK = re.compile(r"<!-- guide:errors(?: (?P<section>[\w-]+))? -->")
-# An entry as `hooks.errorblock` builds it: the text, then cause and fix, then the stamp.
+# An entry as `hooks.errorblock` builds it: the text, then cause and fix, then its stamp; a table in it has another.
 ENTRY = re.compile(
-    r'<div class="error-entry" id="(?P<id>[^"]+)">.*?</pre></div>(?P<cure>.*?)<p class="guide-stamp">', re.DOTALL
+    r'<div class="error-entry" id="(?P<id>[^"]+)">.*?</pre></div>(?P<cure>.*?)<p class="guide-stamp">Provoked by ',
+    re.DOTALL,
 )
 LINK = re.compile(r'\b(?P<attribute>href|src)="(?P<address>[^"]*)"')
 

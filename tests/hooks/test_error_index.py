@@ -7,6 +7,7 @@ import pytest
 from hooks import error_index, errors
 from hooks.errors import GuideError
 from hooks.used import Use, Used
+from tests.hooks import house
 
 
 def use(text: str, ident: str = "error-a-b") -> Use:
@@ -75,6 +76,16 @@ def test_the_errors_of_a_section_come_with_their_cures() -> None:
     for href in ("/__root__/heads/d/?a=1&amp;b=2#e", "/__root__/heads/a/#f", "https://x.org/", "/__source__/p.py"):
         assert f'href="{href}"' in html
     assert 'src="/__root__/heads/dot.png"' in html
+
+
+def test_a_table_in_an_error_is_in_its_cure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    house.build(tmp_path / "snippets", monkeypatch)
+    table = f"/// table | {house.PATH}:matrix\nWhere it works.\n///"
+    html, _ = house.render(f"//// error | {house.PATH}:outside\nCause.\n\n{table}\n\nFix.\n////\n\nAfter.\n")
+    (cure,) = error_index.cures(html, "heads/a/").values()
+    assert all(said in cure for said in ("Cause.", "Where it works.", "Measured", "Fix."))
+    assert not any(said in cure for said in ("Provoked", "After."))
+    assert cure.count("<div") == cure.count("</div>")
 
 
 def test_a_wrong_mark_is_named_with_its_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

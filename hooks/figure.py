@@ -121,10 +121,9 @@ def _measured(data: dict[str, Any]) -> str:
 
 
 def _bar_labels(data: dict[str, Any]) -> tuple[str, str]:
-    """Return what the names below bars are, and what their lengths are."""
+    """Return what the names of bars are, and what their lengths are; whether they lie, their writer says."""
     below, beside = data.get("xlabel") or "", data.get("ylabel") or ""
-    lying = data.get("horizontal", not beside)
-    return (beside or "category", below) if lying else (below or "category", beside)
+    return (beside or "category", below) if data.get("horizontal") else (below or "category", beside)
 
 
 def _place(value: Any) -> str:

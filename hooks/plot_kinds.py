@@ -63,7 +63,10 @@ def lines(ax: Axes, data: dict[str, Any], width: float, looks: dict[str, int]) -
 
 
 def bars(ax: Axes, data: dict[str, Any], width: float, looks: dict[str, int]) -> Plan:
-    """Draw bars beside or on each other; they lie down where their names would not fit below them."""
+    """Draw bars beside or on each other; they lie down where their names would not fit below them.
+
+    The labels of bars that lie down by themselves are those of standing ones.
+    """
     names = [str(name) for name in data["categories"]]
     series = {str(label): numbers(values, f"series `{label}`") for label, values in data["series"].items()}
     stacked = bool(data.get("stacked"))
@@ -104,7 +107,7 @@ def bars(ax: Axes, data: dict[str, Any], width: float, looks: dict[str, int]) ->
         ax.invert_yaxis()
     ax.grid(axis="x" if flat else "y")
     height = len(names) * max(22.0, 15.0 * count + 8) if flat else 0.5 * width
-    return Plan(height, legend if len(looks) > 1 else [])
+    return Plan(height, legend if len(looks) > 1 else [], turned=flat and "horizontal" not in data)
 
 
 def _stand(ax: Axes, rows: list[BarContainer], values: list[float], *, flat: bool) -> None:

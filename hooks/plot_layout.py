@@ -160,12 +160,15 @@ def _plot(
     plan = (KINDS | CELLS)[data["kind"]](ax, data, width, looks or _looks(data))
     for inside in [*ax.patches, *ax.collections, *(text for text in ax.texts if not isinstance(text, Annotation))]:
         inside.set_in_layout(False)  # what lies inside the axes needs no room of its own, and measuring takes time
-    if data.get("xlabel"):
-        ax.set_xlabel(wrap(str(data["xlabel"]), width, lines=1)[0], labelpad=3)
+    below, beside = data.get("xlabel"), data.get("ylabel")
+    if plan.turned:
+        below, beside = beside, below
+    if below:
+        ax.set_xlabel(wrap(str(below), width, lines=1)[0], labelpad=3)
     title = wrap(str(data["title"]), width, bold=True) if data.get("title") else []
     key = _legend(figure, plan.legend, width) if plan.legend and legend else None
     key_height = key.get_window_extent(canvas.get_renderer()).height + GAP / 2 if key else 0.0
-    label = wrap(str(data["ylabel"]), width) if data.get("ylabel") else []
+    label = wrap(str(beside), width) if beside else []
     bar = 2 * LINE + GAP if plan.bar else 0.0
     head = len(title) * LINE + (len(title) > 0) * GAP / 2 + key_height + bar + len(label) * LINE + GAP
     height = _fit(figure, canvas, ax, head=head, width=width, plan=plan)

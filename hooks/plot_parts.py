@@ -35,13 +35,14 @@ MOST_TICKS = 9
 class Plan:
     """What a kind asks of the layout: the height of its axes, legend entries, and a bar of levels (colour, label).
 
-    `cramped` says that a text did not fit into its shape.
+    `cramped` says that a text did not fit into its shape, `turned` that the axes, and so their labels, changed places.
     """
 
     height: float
     legend: list[tuple[Any, str]] = field(default_factory=list)
     bar: list[tuple[str, str]] = field(default_factory=list)
     cramped: bool = False
+    turned: bool = False
 
 
 def short(value: float, _position: Any = None) -> str:

@@ -35,8 +35,17 @@ PICTURES: dict[str, dict[str, Any]] = {
     },
     "bars-flat": {
         "kind": "bars",
+        "horizontal": True,
         "xlabel": "milliseconds for a step",
         "categories": ["MirroredStrategy, eager", "MirroredStrategy in tf.function", "default strategy"],
+        "series": {"time": [12.3, 4.1, 0.0123]},
+    },
+    "bars-that-lie-by-themselves": {
+        "kind": "bars",
+        "title": "Memory taken after one element",
+        "xlabel": "what is held",
+        "ylabel": "MiB",
+        "categories": ["nothing", "prefetch of two batches", "a shuffle buffer of 1,000"],
         "series": {"time": [12.3, 4.1, 0.0123]},
     },
     "bars-stacked": {

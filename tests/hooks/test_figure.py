@@ -141,6 +141,22 @@ def test_bars_on_a_logarithmic_axis_stay_inside(more: dict[str, Any], *, flat: b
 
 
 @pytest.mark.parametrize(
+    ("name", "label", "below"),
+    [
+        ("bars", "images per second", False),
+        ("bars-flat", "milliseconds for a step", True),
+        ("bars-that-lie-by-themselves", "MiB", True),
+        ("bars-that-lie-by-themselves", "what is held", False),
+    ],
+)
+def test_the_label_of_bars_stands_at_its_axis(name: str, label: str, *, below: bool) -> None:
+    svg = draw(PICTURES[name])
+    height = float(ElementTree.fromstring(svg).get("viewBox", "").split()[3])
+    (place,) = [float(e.get("y", "")) for e in elements(svg) if e.tag.endswith("text") and e.text == label]
+    assert (place > height / 2) is below
+
+
+@pytest.mark.parametrize(
     ("value", "text"),
     [
         (0, "0"),
@@ -259,6 +275,7 @@ def test_data_as_a_table(name: str, row: list[str]) -> None:
     [
         (PICTURES["bars"], "images per second", ["category", "from disk", "from memory"]),
         (PICTURES["bars-flat"], "milliseconds for a step", ["category", "time"]),
+        (PICTURES["bars-that-lie-by-themselves"], "Memory taken after one element: MiB", ["what is held", "time"]),
         (PICTURES["bars"] | {"title": "Speed", "xlabel": "stage"}, "Speed: images per second", ["stage"]),
         (PICTURES["lines-log"], "bytes sent by each device", ["replicas", "ring", "all to one"]),
     ],

@@ -39,12 +39,13 @@ _STEMS = (
 
 
 def path(url: str) -> str:
-    """Return where the picture of a page lies in the site.
+    """Return where the picture of a page lies in the site: as its HTML does, so that no two share one.
 
     Args:
         url: of the page, relative to the home page, which is the empty string.
     """
-    return f"{FOLDER}/{url.strip('/').removesuffix('.html').replace('/', '-') or 'home'}.png"
+    name = url.removesuffix(".html")
+    return f"{FOLDER}/{name if name.rpartition('/')[2] else f'{name}index'}.png"
 
 
 def title_of(content: str, name: str) -> str:

@@ -80,7 +80,12 @@ def test_the_title_is_what_the_page_shows(content: str, title: str) -> None:
 
 @pytest.mark.parametrize(
     ("url", "name"),
-    [("", "home"), ("strategies/", "strategies"), ("strategies/mirrored/", "strategies-mirrored"), ("a.html", "a")],
+    [("", "index"), ("heads/", "heads/index"), ("heads/rare-class/", "heads/rare-class/index"), ("a.html", "a")],
 )
-def test_each_page_has_a_picture_of_its_own(url: str, name: str) -> None:
+def test_a_picture_lies_as_its_page_does(url: str, name: str) -> None:
     assert social.path(url) == f"assets/social/{name}.png"
+
+
+def test_each_page_has_a_picture_of_its_own() -> None:
+    urls = ["", "home/", "index/", "heads/", "heads/rare-class/", "heads-rare/class/", "heads-rare-class/"]
+    assert len(set(map(social.path, urls))) == len(urls)

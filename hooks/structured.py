@@ -36,7 +36,7 @@ def describe(
         url: its address.
         title: its title.
         description: one sentence on it.
-        changed: the day of its last change, as in `2026-11-21`.
+        changed: the day of the project's last commit, the same for all pages, as in `2026-11-21`.
         site: name and address of the site.
         path: titles of the parts above the page, from the top, with their addresses; empty where a part has none.
         questions: those that it gathers, each with its address.

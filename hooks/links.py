@@ -105,7 +105,7 @@ def check(site: Path, *, site_url: str, sources: Mapping[str, Path], root: Path)
         found += [(url, _link(url, base + name, base, files=files, pages=pages, place=place)) for url in page.links]
         for url, wrong in found:
             if wrong:
-                missed.setdefault(urljoin(base + name, url), {})[str(wrong)] = wrong
+                missed.setdefault(urljoin(base + name, url) if readable(url) else url, {})[str(wrong)] = wrong
     for file in sorted(site.rglob("*.css")):
         name = file.relative_to(site).as_posix()
         for url in _css_urls(file.read_text("utf8")):
@@ -148,6 +148,8 @@ class _Place:
 
 def _line(source: str, needle: str) -> int:
     """Return the line that holds a link as written, or its anchor, or the name of the page it leads to."""
+    if not readable(needle):
+        return line_in(source, needle)
     url = urlsplit(needle)
     name = url.path.rstrip("/").rpartition("/")[2]
     return line_in(source, needle, f"#{url.fragment}" if url.fragment else "", name)
@@ -160,6 +162,8 @@ def _mute(src: str, place: _Place) -> GuideError:
 def _resource(url: str, here: str, base: str, files: set[str], place: _Place) -> GuideError | None:
     if url.startswith(("data:", "#")):
         return None
+    if not readable(url):
+        return place.error(url, f"the page fetches from an address that cannot be read: {url}", "correct the address")
     target = urljoin(here, url)
     if not target.startswith(base):
         return place.error(url, f"the page fetches from a third party: {url}", "serve the file from the site")

@@ -89,6 +89,20 @@ def test_names_the_line_of_the_source(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "html",
+    [
+        '<img alt="A dot" src="../assets/dot.png" srcset="https://[cdn]/a.png 2x">',
+        '<video poster="https://[cdn]/a.png"></video>',
+        '<object data="https://[cdn]/a.png"></object>',
+        '<p style="background: url(https://[cdn]/a.png)">',
+    ],
+)
+def test_an_address_that_cannot_be_read_is_named_with_its_line(html: str, tmp_path: Path) -> None:
+    (error,) = errors(tmp_path, html, source=f"# A\n\n{html}\n")
+    assert error.startswith("docs/a.md:3: the page fetches from an address that cannot be read: https://[cdn]/a.png")
+
+
 def test_what_is_shown_on_other_pages_too_is_named_where_it_is_written(tmp_path: Path) -> None:
     site, docs = tmp_path / "site", tmp_path / "docs"
     sources = {}
@@ -115,6 +129,8 @@ def test_style_sheets(tmp_path: Path) -> None:
     assert "site/assets/site.css: the page fetches from a third party" in error
     (error,) = errors(tmp_path, "", css="a { background: url(dit.png) }")
     assert "not there" in error
+    (error,) = errors(tmp_path, "", css="a { background: url(https://[cdn]/a.png) }")
+    assert error.startswith("site/assets/site.css: the page fetches from an address that cannot be read")
 
 
 def test_placeholders_become_links() -> None:

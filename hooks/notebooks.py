@@ -16,9 +16,10 @@ from hooks.blocks import uses_tensorflow
 from hooks.cache import remember
 from hooks.fences import after_front_matter
 from hooks.prose import BLOCK, to_jupyter, with_values
+from hooks.publish import PLACEHOLDER
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from hooks.blocks import Block
@@ -55,7 +56,21 @@ METADATA = {
 }
 
 
-def notebook(*, source: str, blocks: list[Block], title: str, site: str, folder: str, url: str) -> str:
+def wanted(blocks: list[Block]) -> bool:
+    """Tell whether a page with these blocks has a notebook."""
+    return any(block.language == "python" for block in blocks)
+
+
+def notebook(
+    *,
+    source: str,
+    blocks: list[Block],
+    title: str,
+    site: str,
+    folder: str,
+    url: str,
+    real: Callable[[str], str],
+) -> str:
     """Return the notebook of a page as text; the same page gives the same bytes.
 
     Args:
@@ -65,15 +80,29 @@ def notebook(*, source: str, blocks: list[Block], title: str, site: str, folder:
         site: the address of the site.
         folder: the folder of its source under `docs/`, empty for `docs/` itself.
         url: its address under the site's root.
+        real: returns HTML of the page with links in place of placeholders, `publish.links`.
+
+    Raises:
+        GuideError: a placeholder leads nowhere.
     """
     names = sorted({block.program for block in blocks if block.program and block.language == "python"})
     # The source with its values too: a record changes without the page.
     inputs = [source, with_values(source), title, site, folder, url, repr(blocks)]
     inputs += [programs.load(name).sha256 for name in names]
-    return str(remember("notebooks", inputs, lambda: _make(source, blocks, title, f"{site}{folder}", site + url)))
+    text = _without_fences(source, blocks)
+    # Which page has a program's card, other pages decide.
+    inputs += [real(found[0]) for found in PLACEHOLDER.finditer(text)]
+
+    def make() -> str:
+        # As one text: a container goes on after a fence in it. A fence in a question goes with it.
+        prose = to_jupyter(text, base=f"{site}{folder}", page=site + url, real=real)
+        return _make(prose, blocks, title, site + url)
+
+    return str(remember("notebooks", inputs, make))
 
 
-def _make(source: str, blocks: list[Block], title: str, base: str, page: str) -> str:
+def _without_fences(source: str, blocks: list[Block]) -> str:
+    """Return the source of a page with a line that holds a number for each of its blocks."""
     lines, marked = source.split("\n"), []
     at = after_front_matter(lines)
     for number, block in enumerate(blocks):
@@ -81,8 +110,10 @@ def _make(source: str, blocks: list[Block], title: str, base: str, page: str) ->
         indent = fence[: len(fence) - len(fence.lstrip())]
         marked += [*lines[at : block.line - 1], f"{indent}{str(number).join(BLOCK)}"]
         at = block.end
-    # As one text: a container goes on after a fence in it. A fence in a question goes with it.
-    text = to_jupyter("\n".join([*marked, *lines[at:]]), base=base, page=page)
+    return "\n".join([*marked, *lines[at:]])
+
+
+def _make(text: str, blocks: list[Block], title: str, page: str) -> str:
     first, *rest = re.split(rf"(?m)^[ \t]*{BLOCK[0]}(\d+){BLOCK[1]}[ \t]*$", text)
     blocks = [blocks[int(number)] for number in rest[::2]]
     writer = _Writer(blocks)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
-from hooks import value
+from hooks import links, value
 from hooks.fences import SLASHES
 from hooks.reference import Missing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 BOX = re.compile(r'(?P<indent>\s*)(?:!!!|\?\?\?\+?|===)\s*\+?\s*(?P<kind>[\w-]+)?[^"]*(?:"(?P<title>.*)")?\s*$')
 BOX_START = re.compile(r"\s*(?:!!!|\?\?\?\+?|===)\s")
@@ -20,6 +24,8 @@ CODE = ("\ue000", "\ue001")
 BLOCK = ("\ue002", "\ue003")
 ABBREVIATION = re.compile(r"(?m)^\*\[[^\]]+\]:.*$")
 LINK = re.compile(r"(\]\(\s*<?)(?P<target>[^)\s>]+)")
+TAG = re.compile(r"<[A-Za-z][^<>]*>")
+IN_TAG = re.compile(r"(\s(?:href|src)=(?P<quote>[\"']))(?P<target>.*?)(?=(?P=quote))")
 DEFINITION = re.compile(r"(?m)^(\s*\[[^\]^]+\]:\s+)(?P<target>\S+)")
 # What a notebook makes anew, or only the site can show.
 DROPPED = {"output"}
@@ -33,13 +39,14 @@ ON_PAGE = {
 }
 
 
-def to_jupyter(text: str, *, base: str, page: str) -> str:
+def to_jupyter(text: str, *, base: str, page: str, real: Callable[[str], str]) -> str:
     """Return a page without its fences as plain Markdown.
 
     Args:
         text: the page as its author wrote it, with a line for each fence.
         base: the address of the folder that the page's source links from.
         page: the address of the page, for what only the site can show.
+        real: returns HTML of the page with links in place of placeholders, `publish.links`.
     """
     codes: list[str] = []
 
@@ -54,6 +61,8 @@ def to_jupyter(text: str, *, base: str, page: str) -> str:
     text = with_values(text)
     text = ATTRIBUTES.sub("", text)
     text = re.sub(r"(?m)^\s*</?div[^>]*>\s*$", "", text)
+    # A link in HTML starts from the page: MkDocs leaves it as it is.
+    text = _in_tags(text, lambda target: urljoin(page, target), real)
     text = with_links(text, base=base, page=page)
     text = re.sub(rf"{CODE[0]}(\d+){CODE[1]}", lambda found: codes[int(found[1])], text)
     return re.sub(r"\n{3,}", "\n\n", text).strip()
@@ -65,10 +74,10 @@ def with_values(text: str) -> str:
 
 
 def with_links(text: str, *, base: str, page: str) -> str:
-    """Return Markdown whose links hold everywhere, as `absolute` makes them."""
+    """Return Markdown whose links hold everywhere, also those in HTML, as `absolute` makes them."""
     for pattern in (LINK, DEFINITION):
         text = pattern.sub(lambda found: found[1] + absolute(found["target"], base, page), text)
-    return text
+    return _in_tags(text, lambda target: absolute(target, base, page))
 
 
 def absolute(target: str, base: str, page: str) -> str:
@@ -85,6 +94,16 @@ def absolute(target: str, base: str, page: str) -> str:
     path = re.sub(r"(^|/)index\.md$", r"\1", parts.path)
     path = re.sub(r"\.(md|ipynb)$", "/", path)
     return urljoin(base, path) + (f"#{parts.fragment}" if parts.fragment else "")
+
+
+def _in_tags(text: str, address: Callable[[str], str], real: Callable[[str], str] = str) -> str:
+    """Return Markdown with another address for each link in its HTML; `real` sees each tag first."""
+
+    def moved(found: re.Match[str]) -> str:
+        # One that cannot be read the checks of the site name with its place.
+        return found[1] + (address(found["target"]) if links.readable(found["target"]) else found["target"])
+
+    return TAG.sub(lambda tag: IN_TAG.sub(moved, real(tag[0])), text)
 
 
 def _value(found: re.Match[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +48,8 @@ from hooks.nav import wrong_address, wrong_nav
 from hooks.used import PAGES
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from jinja2 import Environment
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.livereload import LiveReloadServer
@@ -147,10 +150,9 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
     """Check what the page shows, collect its blocks and add what belongs to it."""
     _build.fresh.add(page.url)
     _build.sources[page.file.dest_uri] = Path(page.file.abs_src_path or "")
-    file, site = settings.name_of(page, config), (config.site_url or "").rstrip("/") + "/"
-    folder = Path(page.file.src_uri).parent.as_posix()
-    folder = "" if folder == "." else f"{folder}/"
+    file = settings.name_of(page, config)
     if _is_lab(page):
+        site, folder = _addresses(page, config)
         lab = lab_pages.show(html, file=file, base=site + folder, page=site + page.url, root=settings.root_of(config))
         # Its notebook is a record: what a writer edits is the script beside it.
         page.edit_url = page.edit_url and f"{page.edit_url.removesuffix('.ipynb')}.py"
@@ -163,18 +165,7 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
     _build.blocks[file] = blocks = blocks_of(html=html, source=source, file=file)
     # MkDocs looks for anchors before the fences are in the page.
     page.present_anchor_ids = (page.present_anchor_ids or set()) | set(ID.findall(html))
-    if not any(block.language == "python" for block in blocks):
-        return html
-    text = notebooks.notebook(
-        source=source,
-        blocks=blocks,
-        title=front.title_of(page),
-        site=site,
-        folder=folder,
-        url=page.url,
-    )
-    _build.files[Path(page.file.dest_uri).parent / _notebook(page)] = text
-    return _with_notebook(html, page, config)
+    return _with_notebook(html, page, config) if notebooks.wanted(blocks) else html
 
 
 def on_env(env: Environment, config: MkDocsConfig, files: Files) -> Environment:
@@ -197,9 +188,10 @@ def on_env(env: Environment, config: MkDocsConfig, files: Files) -> Environment:
         content = error_index.fill(verification.fill(page.content or "", _build.data), uses, file, rendered)
         if error_index.MARK.search(page.content or "") or verification.WHOLE in (page.content or ""):
             contents.complete(page.toc, content)
-        page.content = publish.links(
-            content, url=page.url, file=file, repository=config.extra["repository"], cards=cards
-        )
+        real = partial(publish.links, url=page.url, file=file, repository=config.extra["repository"], cards=cards)
+        page.content = real(content)
+        if notebooks.wanted(_build.blocks.get(file, [])):
+            _build.files[Path(page.file.dest_uri).parent / _notebook(page)] = _notebook_of(page, config, real)
         page.meta.update(verified=_verified(page, config), social=_social(page, config))
     cards_of_fresh = {path for page in fresh for path in used(settings.name_of(page, config)).programs}
     _build.programs = programs.paths() if whole else sorted(cards_of_fresh)
@@ -319,6 +311,25 @@ def _social(page: Page, config: MkDocsConfig) -> str:
 
 def _is_lab(page: Page) -> bool:
     return page.file.src_uri.endswith(".ipynb")
+
+
+def _addresses(page: Page, config: MkDocsConfig) -> tuple[str, str]:
+    """Return the address of the site, and the folder of a page's source below it, empty for `docs/` itself."""
+    folder = Path(page.file.src_uri).parent.as_posix()
+    return (config.site_url or "").rstrip("/") + "/", "" if folder == "." else f"{folder}/"
+
+
+def _notebook_of(page: Page, config: MkDocsConfig, real: Callable[[str], str]) -> str:
+    site, folder = _addresses(page, config)
+    return notebooks.notebook(
+        source=page.file.content_string,
+        blocks=_build.blocks[settings.name_of(page, config)],
+        title=front.title_of(page),
+        site=site,
+        folder=folder,
+        url=page.url,
+        real=real,
+    )
 
 
 def _notebook(page: Page) -> str:

@@ -7,14 +7,15 @@ import json
 import subprocess
 import sys
 import textwrap
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hooks import cache, notebooks, programs, records
+from hooks import cache, notebooks, programs, publish, records
 from hooks.blocks import Block
 from hooks.fences import fences
-from hooks.prose import absolute, to_jupyter
+from hooks.prose import absolute, to_jupyter, with_links
 from tests.hooks import house
 
 if TYPE_CHECKING:
@@ -40,6 +41,13 @@ claims = {"four": two == 4}
 """
 SITE = "https://example.org/guide/"
 PAGE = f"{SITE}demo/page/"
+REPOSITORY = {"name": "o/r", "branch": "main", "pages_branch": "gh-pages"}
+
+
+def real(html: str, **cards: str) -> str:
+    """Return HTML of the page with its links, where a program has its card on the page that `cards` names."""
+    known = {f"demo/{name}.py": url for name, url in cards.items()}
+    return publish.links(html, url="demo/page/", file="docs/demo/page.md", repository=REPOSITORY, cards=known)
 
 
 def add(root: Path, name: str, body: str = FIRST, **guide: Any) -> None:
@@ -56,8 +64,8 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def cells(source: str) -> list[tuple[str, str]]:
-    """Return kind and text of the cells of a page's notebook."""
+def cells(source: str, **cards: str) -> list[tuple[str, str]]:
+    """Return kind and text of the cells of a page's notebook, with cards as for `real`."""
     blocks = []
     for fence in fences(source, "docs/demo/page.md"):
         origin = fence.snippet
@@ -70,7 +78,8 @@ def cells(source: str) -> list[tuple[str, str]]:
         blocks.append(
             Block("docs/demo/page.md", fence.line, fence.end, fence.language, code, origin=origin, run=run, why=why)
         )
-    text = notebooks.notebook(source=source, blocks=blocks, title="Page", site=SITE, folder="demo/", url="demo/page/")
+    words = {"title": "Page", "site": SITE, "folder": "demo/", "url": "demo/page/"}
+    text = notebooks.notebook(source=source, blocks=blocks, real=partial(real, **cards), **words)
     return [(cell["cell_type"], "".join(cell["source"])) for cell in json.loads(text)["cells"]]
 
 
@@ -200,6 +209,20 @@ def test_another_record_gives_another_notebook(tmp_path: Path, monkeypatch: pyte
     assert any("It does 13 steps." in text for _, text in cells(page))
 
 
+def test_a_card_that_moves_gives_another_notebook(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "FOLDER", tmp_path / "cache")
+    page = '# Page\n\n<a href="/__program__/demo/a.py">a</a>\n\n```python\nx = 1\n```\n'
+    for url in ("one/", "two/"):
+        assert any(f'href="{SITE}{url}#program-demo-a"' in text for _, text in cells(page, a=url))
+
+
+def test_links_in_the_html_of_a_lab_start_where_its_others_do() -> None:
+    text = '[a](b.ipynb) <a href="b.ipynb#c">d</a>'
+    assert with_links(text, base=f"{SITE}labs/", page=f"{SITE}labs/a/") == (
+        f'[a]({SITE}labs/b/) <a href="{SITE}labs/b/#c">d</a>'
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "made"),
     [
@@ -216,6 +239,23 @@ def test_another_record_gives_another_notebook(tmp_path: Path, monkeypatch: pyte
             '!!! note "Title"\n\n    Inside.\n\n    - item\n\n        deeper\n\nAfter.',
             "**Title**\n\nInside.\n\n- item\n\n    deeper\n\nAfter.",
         ),
+        (
+            'A <a class="x" href="/__root__/a/b.json#c">b</a> <a href="/__source__/Makefile">c</a>',
+            f'A <a class="x" href="{SITE}a/b.json#c">b</a> <a href="https://github.com/o/r/blob/main/Makefile">c</a>',
+        ),
+        (
+            '<a href="/__repository__/issues?a=b&amp;c=d">b</a> <a href="/__program__/demo/a.py">c</a>',
+            f'<a href="https://github.com/o/r/issues?a=b&amp;c=d">b</a> <a href="{SITE}demo/#program-demo-a">c</a>',
+        ),
+        (
+            """<a href='../x/'>b</a> <img alt="A" src="y.png"> <a href="#z">c</a> <a href="https://c.org/d.md">d</a>""",
+            (
+                f"""<a href='{SITE}demo/x/'>b</a> <img alt="A" src="{PAGE}y.png"> <a href="{PAGE}#z">c</a> """
+                """<a href="https://c.org/d.md">d</a>"""
+            ),
+        ),
+        ('<img alt="A" src="https://[cdn]/a.png">', '<img alt="A" src="https://[cdn]/a.png">'),
+        ('`<a href="/__root__/x">`, href="../y/"', '`<a href="/__root__/x">`, href="../y/"'),
         ('=== "Tab"\n\n    Inside.\n', "**Tab**\n\nInside."),
         ("/// details | More\nInside.\n///", "**More**\n\nInside."),
         ("/// output | a/b.py:c\n///\n\nAfter.", "After."),
@@ -239,7 +279,7 @@ def test_another_record_gives_another_notebook(tmp_path: Path, monkeypatch: pyte
     ],
 )
 def test_prose(text: str, made: str) -> None:
-    assert to_jupyter(text, base=f"{SITE}demo/", page=f"{SITE}demo/page/") == made
+    assert to_jupyter(text, base=f"{SITE}demo/", page=PAGE, real=partial(real, a="demo/")) == made
 
 
 def test_a_container_goes_on_after_a_fence_in_it(root: Path) -> None:
@@ -264,8 +304,6 @@ def test_absolute_links() -> None:
 
 
 def test_links_under_the_title() -> None:
-    made = notebooks.links(
-        path="s/page/page.ipynb", repository={"name": "o/r", "branch": "main", "pages_branch": "gh-pages"}
-    )
+    made = notebooks.links(path="s/page/page.ipynb", repository=REPOSITORY)
     assert 'href="page.ipynb" download' in made
     assert 'href="https://colab.research.google.com/github/o/r/blob/gh-pages/s/page/page.ipynb"' in made

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SECTIONS = sorted({page.parent.name for page in (ROOT / DOCS).glob("*/*.md")})
+# What the build makes from pages: themselves, notebooks, copies, lists, the search index, decks, scripts, the feed.
+TEXTS = {".html", ".ipynb", ".md", ".txt", ".json", ".csv", ".js", ".xml"}
 PAGES = [page.relative_to(ROOT / DOCS) for page in paths() if page.is_relative_to(ROOT / DOCS)]
 
 
@@ -127,7 +129,9 @@ def test_the_home_page_shows_the_totals(built_site: Path, data: dict[str, Any]) 
 
 
 def test_no_placeholder_is_left(built_site: Path) -> None:
-    for file in built_site.rglob("*.html"):
+    files = [file for file in built_site.rglob("*") if file.suffix in TEXTS]
+    assert {file.suffix for file in files} == TEXTS
+    for file in files:
         text = file.read_text("utf8")
         assert not PLACEHOLDER.search(text), file
         assert "<!-- guide:" not in text, file

@@ -136,6 +136,7 @@ def train(strategy, folder, scratch, stop, replicas=None):
 
     # All workers save, each to its own place: what is saved may be a sum over all.
     mine = folder if chief else scratch
+    tf.io.gfile.makedirs(mine)  # a finished job makes no checkpoint, only the model
     sums = [variable.value for variable in train_loss.variables]
     backup = tf.train.Checkpoint(
         model=model, optimizer=optimizer, done=done, train_loss=sums

@@ -14,6 +14,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -121,12 +122,17 @@ with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as othe
     second = run(tf_config(chief=1, worker=1), [one, one])
     weights = [saved(f"{one}/{place}") for place in ("kept", "scratch-1")]
     written = sorted(path.name for path in Path(one).iterdir())
+    # The finished job once more: node 1 is new, its disk has no scratch folder.
+    shutil.rmtree(f"{one}/scratch-1")
+    finished = run(tf_config(worker=2), [one, one])
+    kept = saved(f"{one}/kept")
     # And as Slurm starts it, where worker 1 does not see the folder of worker 0.
     third = run(slurm(), [one, other])
 
 for title, ended in {
     f"to step {FIRST}": first,
     "started again": second,
+    "finished, and started again": finished,
     "two folders": third,
 }.items():
     print(f"{title}:")
@@ -174,6 +180,9 @@ claims = {
     "equal_to_one_process": away < 1e-4 < moved,
     "losses_equal_to_one_process": losses_agree,
     "resumes_at_the_saved_step": second[0][0][0].endswith(f"after step {FIRST}"),
+    "a_finished_job_can_be_started_again": all(task[2] == 0 for task in finished)
+    and finished[0][0][0].endswith(f"after step {TOTAL}")
+    and furthest(weights[0], kept) == 0.0,
     "starts_again_from_zero": second[0][0][0].endswith("after step 0"),
     "one_task_prints": all(
         len(ended[0][0]) > 1 and not ended[1][0] for ended in (first, second)

@@ -81,7 +81,7 @@ parse_one_s = seconds(
 parse_batch_s = seconds(
     records.batch(256).map(lambda batch: tf.io.parse_example(batch, FORM))
 )
-print(f"parse_example of a batch: {parse_one_s / parse_batch_s:.0f}x as fast")
+print(f"parse_example of a batch: {parse_one_s / parse_batch_s:.1f}x as fast")
 # --8<-- [end:parse]
 
 

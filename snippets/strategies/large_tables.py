@@ -367,25 +367,6 @@ print("rows in the last batch:", in_batch)
 # --8<-- [end:compare]
 
 
-# --8<-- [start:repeated]
-def moved(library, rows):
-    """Return how far one step of Adagrad moves row 1, whose gradient comes in these rows."""
-    table = tf.Variable(tf.zeros((4, 1)))
-    gradient = tf.IndexedSlices(tf.constant(rows), tf.constant([1] * len(rows)), (4, 1))
-    library.optimizers.Adagrad(1.0).apply_gradients([(gradient, table)])
-    return -float(table[1, 0])
-
-
-by_hand = 4 / (0.1 + 4**2) ** 0.5
-steps = {}
-for library in (tf_keras, keras):
-    steps[library.__name__] = moved(library, [[4.0]]), moved(library, [[3.0], [1.0]])
-    once, twice = steps[library.__name__]
-    print(f"{library.__name__:8} in one row: {once:.3f}  in two: {twice:.3f}")
-print(f"by hand  {by_hand:.3f}")
-# --8<-- [end:repeated]
-
-
 # --8<-- [start:memory]
 def per_server(words, width, slots, servers):
     """Return the bytes of the fullest server: its rows of the table and of each slot."""
@@ -434,13 +415,6 @@ claims = {
     and {device.split("/")[1] for _, device in slots} == {"job:chief"},
     "keras3_slots_are_saved_by_parts": keras3_saved.count(parts["rows"]) >= 2
     and parts["whole"] not in keras3_saved,
-    "tf_keras_adds_repeated_rows": max(
-        abs(step - by_hand) for step in steps["tf_keras"]
-    )
-    < 1e-4,
-    "keras3_squares_repeated_rows_apart": abs(steps["keras"][0] - by_hand) < 1e-4
-    and abs(steps["keras"][1] - 4 / (0.1 + 3**2 + 1**2) ** 0.5) < 1e-4,
-    "keras3_adds_repeated_rows": abs(steps["keras"][1] - by_hand) < 1e-4,
     "a_seed_fills_all_parts_alike": ways[seeded][1],
     "a_seed_fills_parts_differently": not ways[seeded][1],
     "without_a_seed_parts_differ": not ways[plain][1] and not ways[lazy][1],

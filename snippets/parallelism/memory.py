@@ -86,6 +86,22 @@ for policy in WEIGHT_BYTES:
 # --8<-- [end:check]
 
 
+# --8<-- [start:options]
+def slots_kept(optimizer: keras.optimizers.Optimizer) -> float:
+    """Return how many values the optimizer keeps for each parameter of the model."""
+    optimizer.build(model.trainable_variables)
+    values = sum(int(np.prod(v.shape)) for v in optimizer.variables if len(v.shape))
+    return values / model.count_params()
+
+
+options = {"use_ema": True, "amsgrad": True, "gradient_accumulation_steps": 4}
+slots_with = {}
+for chosen in ({}, *({name: options[name]} for name in options), options):
+    slots_with[tuple(chosen)] = slots_kept(keras.optimizers.Adam(**chosen))
+    print(f"{slots_with[tuple(chosen)]:.0f} slots: Adam({', '.join(chosen)})")
+# --8<-- [end:options]
+
+
 # --8<-- [start:cast]
 def kernels_in_bfloat16() -> list[tf.Tensor]:
     """Return the matrices of that type and shape that are alive."""
@@ -133,10 +149,7 @@ print(
 # --8<-- [start:fewer]
 kept = {}
 for name in ("Adam", "Adafactor", "Lion", "SGD"):
-    optimizer = getattr(keras.optimizers, name)()
-    optimizer.build(model.trainable_variables)
-    values = sum(int(np.prod(v.shape)) for v in optimizer.variables if len(v.shape))
-    kept[name] = values / model.count_params()
+    kept[name] = slots_kept(getattr(keras.optimizers, name)())
     print(f"{name:10} keeps {kept[name]:.2f} values for each parameter")
 # --8<-- [end:fewer]
 
@@ -195,6 +208,7 @@ claims = {
     "one_minus_a_thousandth_rounds_to_one": (1 + below_one) / 2 < 1 - 0.001,
     "lion_keeps_half_of_adam": kept["Lion"] == 1 and kept["Adam"] == 2,
     "adafactor_keeps_a_whole_value": 1 < kept["Adafactor"] < 1.1,
+    "each_option_of_adam_keeps_one_more": list(slots_with.values()) == [2, 3, 3, 3, 5],
     "activations_grow_with_batch": twice == 2 * activations,
     "weights_grow_with_batch": nbytes(every_output.trainable_variables)
     != nbytes(model.trainable_variables),

@@ -1,0 +1,204 @@
+# /// script
+# requires-python = ">=3.11,<3.14"
+# dependencies = ["tensorflow==2.21.*", "keras==3.15.*"]
+#
+# [tool.guide]
+# devices = 2
+# seconds = 180
+# ///
+"""Under a strategy `fit` and `evaluate` take a batch, then start the data again: what is read, lost and repeated."""
+
+# --8<-- [start:rows]
+import time
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+devices = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")
+mirrored = tf.distribute.MirroredStrategy([device.name for device in devices])
+places = {"one device": tf.distribute.get_strategy(), "MirroredStrategy": mirrored}
+ROWS, HELD_OUT, EPOCHS = 40, 16, 3
+
+
+def pipeline(rows, cached=False):
+    """Return a shuffled data set and the list of rows that it has read so far."""
+    read = []
+
+    def note(row):
+        read.append(int(row))
+        return row
+
+    def load(row):  # stands for a file to open, an image to decode
+        row = tf.ensure_shape(tf.numpy_function(note, [row], tf.int64), [])
+        return tf.cast([row], tf.float32), tf.cast([row], tf.float32)
+
+    data = tf.data.Dataset.range(rows).map(load)
+    data = data.cache() if cached else data
+    return data.shuffle(rows).batch(4), read
+
+
+def rows_read(place, cached=False):
+    """Return how many rows three epochs of `fit` read, to train and to validate."""
+    with place.scope():
+        model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1)])
+        model.compile("sgd", "mse")
+    data, read = pipeline(ROWS, cached)
+    validation_data, read_to_validate = pipeline(HELD_OUT, cached)
+    model.fit(data, validation_data=validation_data, epochs=EPOCHS, verbose=0)
+    return len(read), len(read_to_validate)
+
+
+read = {name: rows_read(place) for name, place in places.items()}
+read_once = {name: rows_read(place, cached=True) for name, place in places.items()}
+for title, found in ("read", read), ("read with cache()", read_once):
+    for name, (training, validation) in found.items():
+        print(f"{title}, {name}: {training} rows to train, {validation} to validate")
+# --8<-- [end:rows]
+
+# --8<-- [start:batches]
+BATCHES = 20
+numbers = np.arange(1.0, BATCHES + 1)  # of the batches, each its own label
+
+
+def batch(n):
+    """Return batch `n`: its rows use the weight `n` of the model, and no other."""
+    rows = 2 * mirrored.num_replicas_in_sync
+    return np.eye(BATCHES, dtype="float32")[[n] * rows], np.full((rows, 1), numbers[n])
+
+
+def generate():
+    for n in range(BATCHES):
+        yield batch(n)
+
+
+class Batches(keras.utils.PyDataset):
+    def __len__(self):
+        return BATCHES
+
+    def __getitem__(self, n):
+        return batch(n)
+
+
+def dataset(function):
+    x, y = (tf.TensorSpec(part.shape, part.dtype) for part in batch(0))
+    return tf.data.Dataset.from_generator(function, output_signature=(x, y))
+
+
+def slow_at_first():
+    """Return a loss that takes its time when first traced, as a large model does."""
+    pauses = [0.5]  # the pipeline reads ahead meanwhile
+
+    def squared_error(y, prediction):
+        time.sleep(pauses.pop() if pauses else 0)
+        return (y - prediction) ** 2
+
+    return squared_error
+
+
+def compiled(place, build=False):
+    with place.scope():
+        dense = keras.layers.Dense(1, use_bias=False, kernel_initializer="zeros")
+        model = keras.Sequential([dense])
+        model.compile(keras.optimizers.SGD(0.25), slow_at_first())
+        if build:
+            model(batch(0)[0])
+    return model
+
+
+# --8<-- [end:batches]
+
+# --8<-- [start:others]
+evaluated, predicted = {}, {}
+for name, place in places.items():
+    loss = compiled(place).evaluate(generate(), verbose=0)
+    evaluated[name] = bool(np.isclose(loss, np.mean(numbers**2)))
+    rows = compiled(place).predict(generate(), verbose=0)
+    predicted[name] = len(rows) == BATCHES * len(batch(0)[0])
+    print(f"{name}: evaluate(generator) is right: {evaluated[name]}")
+    print(f"{name}: predict(generator) gives all rows: {predicted[name]}")
+# --8<-- [end:others]
+
+
+# --8<-- [start:fit]
+def times_trained(place, data, build=False, **options):
+    """Return how often one epoch of `fit` trains on each batch: a step halves its error."""
+    model = compiled(place, build)
+    model.fit(data, shuffle=False, verbose=0, **options)
+    return np.round(-np.log2(1 - model.get_weights()[0][:, 0] / numbers))
+
+
+def same(generator):
+    """Return a function that hands out this one generator, used up or not."""
+    return lambda: generator
+
+
+cases = {
+    "a generator": lambda place: times_trained(place, generate()),
+    "a generator, the model called before `fit`": lambda place: times_trained(
+        place, generate(), build=True
+    ),
+    "a generator, `steps_per_epoch`": lambda place: times_trained(
+        place, generate(), steps_per_epoch=BATCHES
+    ),
+    "`from_generator`, always the same generator": lambda place: times_trained(
+        place, dataset(same(generate()))
+    ),
+    "`from_generator`, a new generator each time": lambda place: times_trained(
+        place, dataset(generate)
+    ),
+    "`PyDataset`": lambda place: times_trained(place, Batches()),
+    "`PyDataset`, `workers=2`": lambda place: times_trained(place, Batches(workers=2)),
+}
+trained = {
+    case: {name: train(place) for name, place in places.items()}
+    for case, train in cases.items()
+}
+# --8<-- [end:fit]
+
+
+def word(times):
+    """Say what became of the batches, in words that do not depend on how far was read ahead."""
+    missing, twice = np.any(times == 0), np.any(times > 1)
+    if missing:
+        return "some twice, some never" if twice else "some never"
+    return "some twice" if twice else "each once"
+
+
+words = {
+    case: {name: word(times) for name, times in found.items()}
+    for case, found in trained.items()
+}
+GENERATOR, BUILT, STEPS, SAME, NEW, PY, WORKERS = cases
+ONE, MANY = places
+lost = trained[GENERATOR][MANY]
+claims = {
+    "one_device_reads_each_row_once_an_epoch": read[ONE]
+    == (EPOCHS * ROWS, EPOCHS * HELD_OUT),
+    "training_starts_once_more": read[MANY][0] == (EPOCHS + 1) * ROWS,
+    "each_validation_starts_twice": read[MANY][1] == 2 * EPOCHS * HELD_OUT,
+    "cache_reads_each_row_once": read_once[ONE] == read_once[MANY] == (ROWS, HELD_OUT),
+    "one_device_trains_on_each_once": all(
+        found[ONE] == "each once" for found in words.values()
+    ),
+    "generator_loses_batches": words[GENERATOR][MANY] == "some never",
+    "first_two_are_trained_then_a_gap": lost[:3].tolist() == [1, 1, 0],
+    "the_first_batch_is_lost": bool(lost[0] == 0),
+    "no_batch_of_a_generator_twice": bool(np.all(lost <= 1)),
+    "building_first_helps": words[BUILT][MANY] == "each once",
+    "steps_per_epoch_helps": words[STEPS][MANY] == "each once",
+    "the_same_generator_helps": words[SAME][MANY] == "each once",
+    "a_new_generator_helps": words[NEW][MANY] == "each once",
+    "a_py_dataset_helps": words[PY][MANY] == "each once",
+    "a_py_dataset_with_workers_helps": words[WORKERS][MANY] == "each once",
+    "workers_lose_and_repeat": words[WORKERS][MANY] == "some twice, some never",
+    "evaluate_is_wrong": evaluated[ONE] and not evaluated[MANY],
+    "predict_gives_all_rows": all(predicted.values()),
+}
+measures = {"batches": BATCHES, "epochs": EPOCHS, "rows": ROWS, "held_out": HELD_OUT}
+tables = {
+    "trained": {
+        "columns": ["data of `fit`", *places],
+        "rows": [[case, *found.values()] for case, found in words.items()],
+    }
+}

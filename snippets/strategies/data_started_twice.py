@@ -6,7 +6,7 @@
 # devices = 2
 # seconds = 180
 # ///
-"""Under a strategy `fit` and `evaluate` take a batch, then start the data again: what is read, lost and repeated."""
+"""Under a strategy `fit` and `evaluate` take a batch, then start the data again: what is read, what is lost."""
 
 # --8<-- [start:rows]
 import time
@@ -148,7 +148,6 @@ cases = {
         place, dataset(generate)
     ),
     "`PyDataset`": lambda place: times_trained(place, Batches()),
-    "`PyDataset`, `workers=2`": lambda place: times_trained(place, Batches(workers=2)),
 }
 trained = {
     case: {name: train(place) for name, place in places.items()}
@@ -169,7 +168,7 @@ words = {
     case: {name: word(times) for name, times in found.items()}
     for case, found in trained.items()
 }
-GENERATOR, BUILT, STEPS, SAME, NEW, PY, WORKERS = cases
+GENERATOR, BUILT, STEPS, SAME, NEW, PY = cases
 ONE, MANY = places
 lost = trained[GENERATOR][MANY]
 claims = {
@@ -190,8 +189,6 @@ claims = {
     "the_same_generator_helps": words[SAME][MANY] == "each once",
     "a_new_generator_helps": words[NEW][MANY] == "each once",
     "a_py_dataset_helps": words[PY][MANY] == "each once",
-    "a_py_dataset_with_workers_helps": words[WORKERS][MANY] == "each once",
-    "workers_lose_and_repeat": words[WORKERS][MANY] == "some twice, some never",
     "evaluate_is_wrong": evaluated[ONE] and not evaluated[MANY],
     "predict_gives_all_rows": all(predicted.values()),
 }

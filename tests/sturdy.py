@@ -5,7 +5,7 @@
     make sturdy ARGS="--runs 3 docs/pipelines"        a part of it
 
 A test that fails in some runs alone is a flake. What a run leaves behind counts too: processes, files in the place for
-temporary files, ports that something still listens on.
+temporary files, ports that something still listens on. Each loaded run of the whole suite gets a line in the ledger.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ import psutil
 
 from hooks import devices
 from hooks.errors import ROOT
-from tests import child, leave
+from tests import child, leave, ledger
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -121,7 +121,7 @@ class Run:
     """
 
     def __init__(self, number: int, seed: str, arguments: list[str], seconds: float) -> None:
-        self.mark = f"{os.getpid()}-{number}"
+        self.mark, self.seed = f"{os.getpid()}-{number}", seed
         self.folder = Path(tempfile.mkdtemp(prefix="sturdy-"))
         self.place, self.said = self.folder / "tmp", self.folder / "said"
         self.place.mkdir()
@@ -160,15 +160,17 @@ class Run:
             print(said)
         seconds, rest = time.monotonic() - self.begun, left(self.mark, self.place)
         shutil.rmtree(self.folder, ignore_errors=True)
-        return Outcome(Counter(set(lines)), rest, seconds)
+        return Outcome(Counter(set(lines)), rest, seconds, self.seed, ledger.counts(said))
 
 
 class Outcome(NamedTuple):
-    """How often each test failed, what was left, and the seconds that the run took."""
+    """How often each test failed, what was left, seconds, the seed of the order, how many tests had which outcome."""
 
     failed: Counter[str]
     left: list[str]
     seconds: float
+    seed: str
+    tests: dict[str, int]
 
 
 def repeat(runs: int, at_once: int, seed: int, arguments: list[str]) -> Generator[Outcome]:
@@ -211,19 +213,36 @@ def main() -> int:
     leave.on_sigterm()
     failures: Counter[str] = Counter()
     leftovers: list[str] = []
+    whole = options.load and not arguments
+    made_of = ledger.commit(ROOT) if whole else ""
     with load(options.load), closing(repeat(options.runs, options.at_once, options.seed, arguments)) as outcomes:
-        for number, (failed, rest, seconds) in enumerate(outcomes, 1):
+        for number, (failed, rest, seconds, seed, tests) in enumerate(outcomes, 1):
             failures += failed
             leftovers += rest
+            ended = ", ".join(f"{count} {word}" for word, count in tests.items())
             print(
-                f"run {number} of {options.runs}: {seconds:.0f} s, {len(failed)} failed, {len(rest)} left", flush=True
+                f"run {number} of {options.runs}, seed {seed}: {seconds:.0f} s, {ended}, {len(rest)} left", flush=True
             )
+            if whole:
+                ledger.add(
+                    ledger.FILE,
+                    made_of if ledger.commit(ROOT) == made_of else f"{made_of.rstrip('+')}+",
+                    seed=seed,
+                    at_once=options.at_once,
+                    seconds=seconds,
+                    tests=tests,
+                    failed=failed,
+                    left=rest,
+                )
     for name, times in failures.most_common():
         word = "always" if times == options.runs else "flake"
         print(f"{word}: {name}: {times} of {options.runs} runs")
     for line in leftovers:
         print(f"left: {line}")
     print(f"{options.runs} runs: {len(failures)} tests failed in some run, {len(leftovers)} things were left")
+    if whole:
+        count = ledger.clean(ledger.lines(ledger.FILE))
+        print(f"{ledger.FILE.relative_to(ROOT)}: the newest {count} loaded runs of all tests had no fault")
     return 1 if failures or leftovers else 0
 
 

@@ -69,7 +69,7 @@ def test_failures_and_leftovers_of_a_run_are_named(
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     (tmp_path / "test_bad.py").write_text(BAD)
     arguments = ["-c", str(tmp_path / "pytest.ini"), "-p", "no:cacheprovider", str(tmp_path)]
-    ((failed, left, _),) = sturdy.repeat(1, 1, 0, arguments)
+    ((failed, left, *_),) = sturdy.repeat(1, 1, 0, arguments)
     assert [name.split("::")[-1] for name in failed] == ["test_fails"]
     assert len(left) == 2
     assert ", listens on " in left[0]
@@ -88,7 +88,7 @@ def test_good_runs_beside_each_other_leave_nothing(tmp_path: Path, monkeypatch: 
     (tmp_path / "test_good.py").write_text(MEET.format(there=str(there)))
     arguments = ["-c", str(tmp_path / "pytest.ini"), "-p", "no:cacheprovider", str(tmp_path)]
     outcomes = list(sturdy.repeat(2, 2, 0, arguments))
-    assert [(list(failed), left) for failed, left, _ in outcomes] == [([], []), ([], [])]
+    assert [(list(failed), left) for failed, left, *_ in outcomes] == [([], []), ([], [])]
     assert list(temporary.glob("sturdy-*")) == []
 
 
@@ -99,7 +99,7 @@ def test_a_run_that_takes_too_long_is_ended(
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     (tmp_path / "test_slow.py").write_text(f"import time\n\ndef test_it():\n    time.sleep({LONG})\n")
     arguments = ["-c", str(tmp_path / "pytest.ini"), "-p", "no:cacheprovider", str(tmp_path)]
-    ((failed, left, seconds),) = sturdy.repeat(1, 1, 0, arguments)
+    ((failed, left, seconds, *_),) = sturdy.repeat(1, 1, 0, arguments)
     assert list(failed) == ["FAILED the run: not done after 2 s"]
     assert left == []
     assert seconds < LONG / 2

@@ -1,0 +1,72 @@
+"""The ledger of loaded runs says what a run was made of and how it ended."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from hooks.errors import ROOT
+from tests import ledger
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize(
+    ("said", "counts"),
+    [
+        ("....\n4250 passed, 12 skipped in 1240.97s (0:20:40)\n", {"passed": 4250, "skipped": 12}),
+        ("== 1 failed, 2 passed, 1 error in 3.02s ==\nand more\n", {"failed": 1, "passed": 2, "error": 1}),
+        ("1 passed in 0.50s\n...\n3 passed in 2.00s\n", {"passed": 3}),
+        ("no tests ran in 0.01s\n", {}),
+        ("it stopped\n", {}),
+    ],
+)
+def test_the_last_line_of_pytest_counts(said: str, counts: dict[str, int]) -> None:
+    assert ledger.counts(said) == counts
+
+
+def test_a_commit_with_changes_is_marked_but_the_ledger_is_no_change(tmp_path: Path) -> None:
+    def git(*words: str) -> str:
+        command = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@example.com", *words]
+        return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+
+    book, source = tmp_path / ledger.FILE.relative_to(ROOT), tmp_path / "source"
+    book.parent.mkdir()
+    for file in (book, source):
+        file.write_text("")
+    git("init", "--quiet")
+    git("add", ".")
+    git("commit", "--quiet", "--message", "one")
+    head = git("rev-parse", "HEAD")[:12]
+    book.write_text("a line\n")
+    assert ledger.commit(tmp_path) == head
+    source.write_text("changed\n")
+    assert ledger.commit(tmp_path) == f"{head}+"
+
+
+def test_clean_runs_are_counted_from_the_newest(tmp_path: Path) -> None:
+    file = tmp_path / "ledger.jsonl"
+    assert ledger.lines(file) == []
+
+    def add(made_of: str, failed: tuple[str, ...] = (), left: tuple[str, ...] = ()) -> None:
+        facts: dict[str, Any] = {"seed": "7-0", "at_once": 2, "seconds": 3.6, "tests": {"passed": 2}}
+        ledger.add(file, made_of, failed=failed, left=left, **facts)
+
+    for number, (made_of, failed, left) in enumerate(
+        [("a", (), ()), ("b", ("FAILED x",), ()), ("c", (), ()), ("d+", (), ()), ("e", (), ()), ("f", (), ("file y",))]
+    ):
+        add(made_of, failed, left)
+        assert ledger.clean(ledger.lines(file)) == [1, 0, 1, 1, 2, 0][number]
+    first, second = ledger.lines(file)[:2]
+    assert (first["commit"], first["seed"], first["seconds"], first["tests"]) == ("a", "7-0", 4, {"passed": 2})
+    assert second["failed"] == ["FAILED x"]
+
+
+def test_what_is_kept_is_whole() -> None:
+    """Only `make sturdy` writes it: every line that is there names its run and its outcome."""
+    for run in ledger.lines(ledger.FILE):
+        assert set(run) == {"commit", "ended", "seed", "at once", "cores", "seconds", "tests", "failed", "left"}
+        assert run["failed"] or run["tests"].get("passed", 0) > 1000

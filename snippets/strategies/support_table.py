@@ -295,6 +295,29 @@ def save_and_restore(strategy, model):
     return outcomes
 
 
+def evaluate_and_predict(strategy, model):
+    """Evaluate the model and predict under the strategy; compare with NumPy."""
+    w, b = weights_of(model)
+    outputs, outcomes = x @ w + b, {}
+    loss = float(np.mean((outputs - y) ** 2))
+    with strategy.scope():
+        model.compile(loss="mse")
+    try:
+        found = model.evaluate(data(), verbose=0)
+        right = abs(found - loss) < 1e-3 or "no, another loss"
+        note = f"evaluate reports a loss of {found:.3f} where {loss:.3f} is true"
+        outcomes["evaluate"] = right, note
+    except ValueError as error:
+        outcomes["evaluate"] = False, f"ValueError: {error}"
+    try:
+        found = model.predict(data().map(lambda rows, _: rows), verbose=0)
+        right = found.shape == outputs.shape and np.allclose(found, outputs, atol=1e-5)
+        outcomes["predict"] = bool(right), "other outputs than NumPy"
+    except ValueError as error:
+        outcomes["predict"] = False, f"ValueError: {error}"
+    return outcomes
+
+
 def cell(say, name, api, library, eager):
     """Run in a child: make the strategy, train, compare, save; return (worked, note) for each row of the table."""
     strategy = make(name)
@@ -302,6 +325,7 @@ def cell(say, name, api, library, eager):
     outcomes = {"train": verdict(strategy, model, reported)}
     if api is loop and library and not eager:
         outcomes |= save_and_restore(strategy, model)
+        outcomes |= evaluate_and_predict(strategy, model)
     return outcomes
 
 
@@ -454,6 +478,14 @@ claims = {
     "one_machine_runs_eagerly": all(
         support["Keras 3, custom loop, eager", name] for name in strategies[:4]
     ),
+    "keras3_predicts_with_multi_worker": support[
+        "Keras 3, predict", "MultiWorkerMirrored"
+    ]
+    is True,
+    "keras3_evaluates_with_multi_worker": support[
+        "Keras 3, evaluate", "MultiWorkerMirrored"
+    ]
+    is True,
     "what_was_saved_came_back": all(
         support[f"Keras 3, {way}", name]
         for way in ("save and load .keras", "checkpoint, restore", "export, load")

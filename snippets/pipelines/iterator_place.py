@@ -46,9 +46,10 @@ print("without a seed, in the next epoch:", restored[None][8:] == left[None][8:]
 
 
 # --8<-- [start:no_place]
-def saved(iterator):
+def saved(iterator, after=1):
     """Write the place of an iterator; return the bytes of its files, or the error."""
-    next(iterator)
+    for _ in range(after):
+        next(iterator)
     with tempfile.TemporaryDirectory() as folder:
         try:
             tf.train.Checkpoint(iterator=iterator).write(f"{folder}/place")
@@ -83,6 +84,9 @@ print(
     "the buffer of 10,000 makes the files a hundred times as large:",
     places["shuffle(10_000)"] > 100 * places["shuffle(10)"],
 )
+cached = many.cache().repeat()
+first_epoch, second_epoch = (saved(iter(cached), after) for after in (1, 10_001))
+print("so does a cache that is full:", second_epoch > 100 * first_epoch)
 # --8<-- [end:no_place]
 
 # --8<-- [start:warn]
@@ -126,6 +130,7 @@ claims = {
     "without_a_seed_the_next_epoch_is_the_same": restored[None] == left[None],
     "the_place_holds_the_buffer": places["shuffle(10_000)"]
     > 100 * places["shuffle(10)"],
+    "the_place_holds_a_full_cache": second_epoch > 100 * first_epoch,
     "stateless_numbers_can_be_saved": isinstance(
         places["stateless_uniform in map"], int
     ),

@@ -191,27 +191,39 @@ print(
 
 # --8<-- [start:several]
 def read_all(say, target):
-    """Run in one of two training processes: read the same data set without a job name, and twice with one."""
-    results = []
-    for name in (None, "run 1", "run 1"):
+    """Run in one of two training processes: read the same data set without a job name, and twice with one.
+
+    Then start a job that does not end, and read other data under its name.
+    """
+    results, numbers = [], tf.data.Dataset.range
+
+    def read(name, data):
         from_service = service.distribute(
             service.ShardingPolicy.DYNAMIC, target, job_name=name
         )
-        data = tf.data.Dataset.range(1000).apply(from_service)
-        results.append([int(n) for n in data])
+        return iter(data.apply(from_service))
+
+    for name in (None, "run 1", "run 1"):
+        results.append([int(n) for n in read(name, numbers(1000))])
+    train = read("run 2", numbers(1000).repeat())
+    next(train)
+    validation = read("run 2", numbers(5000, 5020))
+    results.append([int(n) for n, _ in zip(validation, range(20), strict=False)])
     return results
 
 
 with Cluster(dispatcher=1, worker=2, client=2) as cluster:
     target, _, _ = start_service(cluster)
     clients = [cluster.start("client", index, read_all, target) for index in (0, 1)]
-    own, shared, reused = zip(
+    own, shared, reused, other = zip(
         *(cluster.result(client) for client in clients), strict=True
     )
 print("without a job name:", len(own[0]), "and", len(own[1]), "elements")
 print("with one:", sum(map(len, shared)), "together,", end=" ")
 print(len(set(shared[0]) & set(shared[1])), "of them in both")
 print("the same name once more:", sum(map(len, reused)), "together")
+print("of other data, under the name of a job that runs:", end=" ")
+print(sum(n >= 5000 for n in other[0] + other[1]), "of", len(other[0] + other[1]))
 # --8<-- [end:several]
 
 
@@ -400,6 +412,7 @@ claims = {
     "a_job_name_shares": sorted(shared[0] + shared[1]) == list(range(1000)),
     "a_used_name_gives_all_again": sum(map(len, reused)) == 1000,
     "a_used_name_gives_nothing": not any(reused),
+    "a_running_name_gives_its_rows": max(other[0] + other[1]) < 5000,
     "a_cache_before_lasts_one_epoch": made["cache, distribute"] == 24,
     "a_repeat_keeps_that_cache": made["cache, repeat, distribute"] == 8
     and len(cached["cache, repeat, distribute"]) == 24,

@@ -129,6 +129,10 @@ claims = {
         ops.min(halves(np.full((1, 2), -1e6, "float32"))[1]) > 0
     ),
     "nine_tenths_lie_within_z": bool(abs(np.mean(np.abs(drawn) < Z) - 0.9) < 0.002),
+    "flat_labels_meet_every_row": likelihood(
+        np.zeros(3, "float32"), np.zeros((3, 2), "float32")
+    ).shape
+    == (3, 3),
     "likelihood_is_the_normal_one": bool(
         np.isclose(by_loss, -np.log(density), atol=1e-4)
     ),

@@ -17,8 +17,8 @@
 # steps. It does at first, and less and less later. This lab trains one model with batches from 4 to 1024, finds the best
 # learning rate for each, and counts the steps to the same loss.
 #
-# The batch at which more rows begin to save little is called the *critical batch size*. It belongs to the model, the data
-# and the loss that you want, not to the machine: devices beyond it compute without getting you there sooner.
+# The batch at which more rows begin to save little is called the *critical batch size*. It belongs to the model, the data,
+# the optimizer and the loss that you want, not to the machine: devices beyond it bring little.
 
 # %% [markdown]
 # ## Many runs at once
@@ -123,8 +123,8 @@ for index, batch in enumerate(batches):
 
 # %% [markdown]
 # Where it says 2 times fewer, doubling the batch halves the steps: perfect scaling. Where it says 1, it saves none. The best rate grows with the batch at first, by a factor of 1.4 to 2 for each doubling: between the square
-# root and the [linear scaling rule](../strategies/batch-size-and-learning-rate.md). It stops growing where the steps stop
-# falling.
+# root and the [linear scaling rule](../strategies/batch-size-and-learning-rate.md). It stops growing at 64, near the
+# critical batch size found below.
 #
 # ## The critical batch size
 #
@@ -243,8 +243,8 @@ for _ in range(6):
 # %% [markdown]
 # ## What to read from it
 #
-# * **Below the critical batch size devices buy time, above it they do not.** At that batch training needs twice the least
-#   steps and twice the least rows. [Shallue and others (2019)](https://arxiv.org/abs/1811.03600) found the same three
+# * **Below the critical batch size devices buy time; above it they buy less and less.** At that batch training needs twice
+#   the least steps and twice the least rows: no number of devices can more than halve the steps. [Shallue and others (2019)](https://arxiv.org/abs/1811.03600) found the same three
 #   regions, perfect scaling, less and less, and none, in all models and data sets that they tried, at very different
 #   batches.
 # * **It grows while the loss falls.** The lower loss has the larger critical batch size, and the noise scale rises during

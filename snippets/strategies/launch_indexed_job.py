@@ -52,7 +52,8 @@ spec:
   completionMode: Indexed
   completions: 2
   parallelism: 2 # all at once: they wait for each other
-  backoffLimit: 10
+  backoffLimitPerIndex: 5 # as many faults: each makes every pod fail once
+  maxFailedIndexes: 0 # no pod can be missing
   podReplacementPolicy: Failed # no new pod before the old one has ended
   podFailurePolicy:
     rules:
@@ -158,7 +159,7 @@ def apart(service, job):
     host, subdomain = job["metadata"]["name"], spec["template"]["spec"].get("subdomain")
     names = [f"{host}-{index}.{subdomain}" for index in range(len(workers))]
     if [worker.split(":")[0] for worker in workers] != names:
-        found.append(f"the pods are called {', '.join(names)}")
+        found.append(f"the hosts are called {', '.join(names)}")
     if subdomain != service["metadata"]["name"]:
         found.append("the subdomain is not the Service")
     return found

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import nbformat
 
-from hooks import atomic, busy, compare, devices, labs, launch, loud
+from hooks import atomic, busy, compare, devices, kernels, labs, launch, loud
 from hooks.errors import GuideError
 from hooks.metadata import Options
 
@@ -39,19 +39,18 @@ def run(script: Path, device: str = "cpu") -> nbformat.NotebookNode:
     Raises:
         GuideError: a cell failed, took too long or ended the kernel.
     """
-    from nbclient import NotebookClient, exceptions  # noqa: PLC0415 - only tests and `make record` have it
+    from nbclient import exceptions  # noqa: PLC0415 - only tests and `make record` have it
 
     notebook, begun = labs.read(script), [0]
     lines, seconds = _lines(script, notebook), round(busy.stretched(SECONDS))
-    client = NotebookClient(
+    executed = kernels.client(
         notebook,
         timeout=seconds,
-        kernel_name="python3",
         allow_errors=False,
         on_cell_start=lambda cell, cell_index: begun.append(cell_index),
     )
     # TensorFlow leaves the bytecode of what it generates in the folder for temporary files.
-    with TemporaryDirectory(prefix="guide-lab-") as folder:
+    with executed as client, TemporaryDirectory(prefix="guide-lab-") as folder:
         # Where the notebook is read nobody sees the kernel's log, so its start-up lines only get in the way.
         env = {**launch.clean(), **devices.TABLE[device].env, "TF_CPP_MIN_LOG_LEVEL": "3"}
         env |= {"TMPDIR": folder, "HOME": folder}  # IPython keeps settings in the home folder

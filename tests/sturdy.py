@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -151,7 +152,8 @@ class Run:
     def outcome(self) -> Outcome:
         """Return what failed and what was left, when it has ended, print the failures, and remove its files."""
         said = self.said.read_text("utf-8", "replace") if self.said.exists() else ""
-        lines = [line.split(" - ")[0] for line in said.splitlines() if line.startswith(("FAILED ", "ERROR "))]
+        # As pytest's summary has them; a line of a log has more spaces.
+        lines = [line.split(" - ")[0] for line in said.splitlines() if re.match(r"(?:FAILED|ERROR) \S", line)]
         if self.late:
             lines.append(self.late)
         if self.process.returncode and not lines:

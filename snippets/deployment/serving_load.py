@@ -124,6 +124,7 @@ def measure(way, rows=1, clients=1, seconds=1.5):
         "rows": rate * rows,
         "median": 1000 * float(np.median(latencies)),
         "p99": 1000 * float(np.percentile(latencies, 99)),
+        "fastest": 1000 * float(latencies.min()),
     }
 
 
@@ -159,16 +160,17 @@ for w in WAYS:
     print(f"{w}: latency {latency:.1f} x, 64 rows at once {gain:.1f} x the rows")
 # --8<-- [end:ratios]
 
+# The fastest calls: what else the machine does can only make one slower.
+fastest = {at: seen["fastest"] for at, seen in by_rows.items()}
 claims = {
     "all_ways_agree": all(equal),
-    "rows_together_raise_grpc_throughput": by_rows["gRPC", 64]["rows"]
-    > 3 * by_rows["gRPC", 1]["rows"],
-    "rows_together_raise_rest_throughput": by_rows["REST", 64]["rows"]
-    > 2 * by_rows["REST", 1]["rows"],
-    "a_call_in_the_process_is_faster": alone["median"] < by_rows["gRPC", 1]["median"]
-    and alone["median"] < by_rows["REST", 1]["median"],
-    "large_batches_cost_more_as_json": by_rows["REST", 64]["median"]
-    > by_rows["gRPC", 64]["median"],
+    "rows_together_raise_grpc_throughput": 64 / fastest["gRPC", 64]
+    > 3 / fastest["gRPC", 1],
+    "rows_together_raise_rest_throughput": 64 / fastest["REST", 64]
+    > 2 / fastest["REST", 1],
+    "a_call_in_the_process_is_faster": fastest["in the process", 1]
+    < min(fastest["gRPC", 1], fastest["REST", 1]),
+    "large_batches_cost_more_as_json": fastest["REST", 64] > fastest["gRPC", 64],
 }
 short = {"in the process": "process", "gRPC": "grpc", "REST": "rest"}
 measures = {"server": server.name, "clients": CLIENTS[-1]}

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import nbformat
 import psutil
-from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
+from hooks import kernels
 from tests.official.stubs.sitecustomize import NO_NETWORK
 
 if TYPE_CHECKING:
@@ -82,12 +82,11 @@ def run(notebook: Any, *, seconds: float, extra: Sequence[str] = ()) -> Outcome:
         here, temporary = Path(folder) / "here", Path(folder) / "tmp"
         for each in (here, temporary):
             each.mkdir()
-        client = NotebookClient(
-            notebook, timeout=seconds, kernel_name="python3", resources={"metadata": {"path": str(here)}}
-        )
+        executed = kernels.client(notebook, timeout=seconds, resources={"metadata": {"path": str(here)}})
         judged, error = "runs", ""
         try:
-            client.execute(env=environment(mark, extra, temporary))
+            with executed as client:
+                client.execute(env=environment(mark, extra, temporary))
         except CellTimeoutError:
             judged = "slow"
         except DeadKernelError:

@@ -12,7 +12,7 @@ import nbformat
 import pytest
 from bs4 import BeautifulSoup
 
-from hooks import busy, curriculum, labs, programs, records, tree
+from hooks import busy, curriculum, kernels, labs, programs, records, tree
 from hooks.blocks import blocks_of
 from hooks.errors import ROOT
 from hooks.pages import DOCS, Pages, paths
@@ -147,8 +147,6 @@ def test_a_lab_weighs_little_more_than_a_page(script: Path, built_site: Path) ->
 
 @pytest.mark.parametrize("section", SECTIONS)
 def test_a_notebook_of_each_section_runs(section: str, built_site: Path, tmp_path: Path) -> None:
-    from nbclient import NotebookClient
-
     found = sorted((built_site / section).rglob("*.ipynb"), key=lambda file: (file.stat().st_size, file))
     assert found, f"no page under docs/{section} shows Python"
     notebook = nbformat.read(found[0], as_version=4)
@@ -156,8 +154,8 @@ def test_a_notebook_of_each_section_runs(section: str, built_site: Path, tmp_pat
     temporary.mkdir()
     more = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1", "TMPDIR": str(temporary)}
     place, limit = {"metadata": {"path": str(tmp_path)}}, round(busy.stretched(180))
-    client = NotebookClient(notebook, timeout=limit, kernel_name="python3", resources=place)
-    client.execute(env={**os.environ, **more})
+    with kernels.client(notebook, timeout=limit, resources=place) as client:
+        client.execute(env={**os.environ, **more})
     assert all(cell.execution_count for cell in notebook.cells if cell.cell_type == "code")
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 BAD = """
-import subprocess, sys, tempfile
+import logging, subprocess, sys, tempfile
 
 def test_leaves_a_server_and_a_file():
     open(tempfile.gettempdir() + "/forgotten", "w").close()
@@ -32,6 +32,7 @@ def test_leaves_a_server_and_a_file():
     server.returncode = 0
 
 def test_fails():
+    logging.error("a line of a log is no test")
     assert False
 """
 

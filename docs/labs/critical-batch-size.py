@@ -29,7 +29,7 @@
 #
 # The data are the handwritten digits of
 # [scikit-learn](https://scikit-learn.org/stable/modules/generated/sklearn.datasets.load_digits.html). The numbers have 64
-# bits, so that the counts below are the same on every machine.
+# bits, so that rounding, which differs from machine to machine, hardly ever moves a count.
 
 # %%
 import matplotlib.pyplot as plt

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import subprocess
+import sys
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from hooks.errors import ROOT
-from tests import ledger
+from tests import ledger, sturdy
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -70,3 +72,18 @@ def test_what_is_kept_is_whole() -> None:
     for run in ledger.lines(ledger.FILE):
         assert set(run) == {"commit", "ended", "seed", "at once", "cores", "seconds", "tests", "failed", "left"}
         assert run["failed"] or run["tests"].get("passed", 0) > 1000
+
+
+@pytest.mark.parametrize(("words", "lines"), [(["--load"], 2), ([], 0), (["--load", "docs/pipelines"], 0)])
+def test_only_a_loaded_run_of_the_whole_suite_gets_a_line(
+    words: list[str], lines: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = [sturdy.Outcome(Counter(), [], 2.0, f"5-{number}", {"passed": 3}) for number in range(2)]
+    commits, added = iter(["a", "a", "b"]), list[tuple[str, str]]()
+    monkeypatch.setattr(sys, "argv", ["sturdy", "--runs", "2", *words])
+    monkeypatch.setattr(sturdy, "repeat", lambda *_: (one for one in ended))
+    monkeypatch.setattr(sturdy.ledger, "commit", lambda _: next(commits))
+    monkeypatch.setattr(sturdy.ledger, "add", lambda _, made_of, **facts: added.append((made_of, facts["seed"])))
+    assert sturdy.main() == 0
+    # The sources changed before the second ended.
+    assert added == [("a", "5-0"), ("a+", "5-1")][:lines]

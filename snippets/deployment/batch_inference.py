@@ -13,6 +13,8 @@
 import csv
 import os
 import pathlib
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -152,6 +154,31 @@ whole = results(target)
 print("finished files untouched:", untouched, "- rows:", len(whole))
 # --8<-- [end:killed]
 
+# --8<-- [start:broken]
+bad, partly = base / "bad", base / "partly"
+shutil.copytree(base / "in", bad)
+partly.mkdir()
+second = sorted(bad.glob("*.tfrecord"))[1]
+second.write_bytes(second.read_bytes()[:1000])  # as if its upload was cut off
+command = [sys.executable, score_files.__file__, base / "digits/1", bad, partly]
+codes_of_bad, errors_of_bad, done = [], [], []
+for _ in range(2):  # the same command, twice
+    ended = subprocess.run(
+        [*command, "0", "1"],
+        env=apart,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    codes_of_bad.append(ended.returncode)
+    last = ended.stderr.strip().splitlines()[-1]
+    errors_of_bad.append(re.sub(r"^.*\.(?=\w+Error)|\{\{.*\}\} | \[Op:.*", "", last))
+    done.append([path.name for path in sorted(partly.glob("*.csv"))])
+    print("exit code", ended.returncode, "- finished:", *done[-1])
+    print(errors_of_bad[-1])
+# --8<-- [end:broken]
+
 
 # --8<-- [start:predict]
 def share(predicted):
@@ -213,6 +240,10 @@ claims = {
     and sorted([*before, *redone]) == sorted(written),
     "everything_is_done_again": len(redone) == FILES,
     "after_the_restart_each_row_once": [row["key"] for row in whole] == keys,
+    "a_broken_file_ends_its_process_each_time": codes_of_bad == [1, 1]
+    and all(error.startswith("DataLossError") for error in errors_of_bad),
+    "files_after_a_broken_one_are_not_scored": done == [[written[0]]] * 2,
+    "its_error_names_no_file": not any(second.stem in text for text in errors_of_bad),
     "predict_answers_in_the_order_of_the_data": np.allclose(
         in_order, by_keras, atol=1e-3
     ),
@@ -223,6 +254,7 @@ claims = {
     "drop_remainder_loses_rows": len(whole_batches) < len(images),
     "mirrored_predict_keeps_the_order": np.allclose(over_replicas, by_keras, atol=1e-3),
 }
+errors = {"broken_file": errors_of_bad[-1]}
 measures = {
     "rows": len(images),
     "files": FILES,

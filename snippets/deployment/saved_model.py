@@ -263,6 +263,38 @@ with tf.GradientTape() as tape:
 slopes = tape.gradient(loss, loaded.trainable_variables)
 print("its", len(slopes), "weights have gradients:", None not in slopes)
 # --8<-- [end:missing]
+
+# --8<-- [start:as_in_inference]
+layers = [
+    keras.layers.BatchNormalization(),
+    keras.layers.Flatten(),
+    keras.layers.Dropout(0.5),
+    keras.layers.Dense(1),
+]
+dropping = keras.Sequential([keras.Input((8, 8, 1), name="image"), *layers])
+dropping.export(base / "dropping", verbose=False)
+frozen = tf.saved_model.load(base / "dropping")
+
+
+def agree(one, other):
+    return all(np.array_equal(*pair) for pair in zip(one, other, strict=True))
+
+
+averages = [one.numpy() for one in frozen.non_trainable_variables]
+with tf.GradientTape() as tape:
+    loss = tf.reduce_mean((frozen.serve(x_train) - y_train[:, None]) ** 2)
+slopes_of_all = tape.gradient(loss, frozen.trainable_variables)
+for weight, slope in zip(frozen.trainable_variables, slopes_of_all, strict=True):
+    weight.assign_sub(0.001 * slope)
+kept = agree(averages, frozen.non_trainable_variables)
+equal_answers = agree(frozen.serve(x_train), frozen.serve(x_train))
+print("SavedModel: averages unchanged:", kept, "- no dropout:", equal_answers)
+
+averages = [one.numpy() for one in dropping.non_trainable_variables]
+first, second = (dropping(x_train, training=True) for _ in "12")
+moved = not agree(averages, dropping.non_trainable_variables)
+print("Keras: averages unchanged:", not moved, "- no dropout:", agree(first, second))
+# --8<-- [end:as_in_inference]
 work.cleanup()
 
 # Whole numbers from 0 to 16 into the first export, which wants 0 to 1: cast, not divided.
@@ -300,6 +332,8 @@ claims = {
     "a_layer_by_string_is_saved_and_trusted_by_hand": trusted_equal
     and {"load_layer", "save_layer"} <= set(errors),
     "its_weights_have_gradients": len(slopes) > 0 and None not in slopes,
+    "your_loop_runs_it_without_dropout": equal_answers and not agree(first, second),
+    "your_loop_leaves_its_averages": kept and moved and None not in slopes_of_all,
     "training_parts_are_lost": not any(hasattr(loaded, name) for name in lost),
     "keras_file_keeps_training_parts": all(hasattr(back, name) for name in lost),
     "keras_file_goes_on_training": int(back.optimizer.iterations) > steps_before > 0,

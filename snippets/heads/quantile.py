@@ -29,14 +29,14 @@ x_train, y_train, _ = draw(4000)
 x_test, y_test, spread_test = draw(4000)
 
 
-def fit(units, loss):
+def fit(units, loss, y=y_train):
     """Train two hidden layers with a linear head of `units`."""
     keras.utils.set_random_seed(0)
     hidden = [keras.layers.Dense(32, "tanh") for _ in range(2)]
     model = keras.Sequential([keras.Input((1,)), *hidden, keras.layers.Dense(units)])
     falling = keras.optimizers.schedules.CosineDecay(0.01, 40 * 32)
     model.compile(keras.optimizers.Adam(falling), loss)
-    model.fit(x_train, y_train, batch_size=125, epochs=40, verbose=0)
+    model.fit(x_train, y, batch_size=125, epochs=40, verbose=0)
     return model
 
 
@@ -102,6 +102,10 @@ for name, (low, high) in intervals.items():
     print(f"{name:16} covers", *(f"{share:.2f}" for share in covers[name]))
 # --8<-- [end:gaussian]
 
+# Labels of the shape (n,): the loss is a table of each row with each label.
+flat_mean, flat_deviation = map(
+    ops.convert_to_numpy, halves(fit(2, likelihood, y_train[:, 0])(x_test))
+)
 drawn = np.random.default_rng(1).normal(size=1_000_000)
 density = np.exp(-(((1.2 - 0.7) / 0.4) ** 2) / 2) / 0.4  # less a constant factor
 by_loss = float(
@@ -133,6 +137,12 @@ claims = {
         np.zeros(3, "float32"), np.zeros((3, 2), "float32")
     ).shape
     == (3, 3),
+    "flat_labels_teach_one_mean_for_all_rows": bool(
+        np.abs(flat_mean - y_train.mean()).max() < 0.2 < mean.std()
+    ),
+    "flat_labels_teach_one_deviation_for_all_rows": bool(
+        np.abs(flat_deviation / y_train.std() - 1).max() < 0.2
+    ),
     "likelihood_is_the_normal_one": bool(
         np.isclose(by_loss, -np.log(density), atol=1e-4)
     ),

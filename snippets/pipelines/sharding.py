@@ -283,6 +283,11 @@ def work_joined(say, paths, fewer):
         pairs = tf.data.Dataset.zip(records.map(parse), seeds)
         return pairs.map(lambda digit, seed: digit).batch(BATCH)
 
+    def good(path):
+        """Read a file; drop the records that do not decode."""
+        return tf.data.TFRecordDataset(path).map(parse).ignore_errors(log_warning=True)
+
+    skipping = digits.ignore_errors(log_warning=True).batch(BATCH)
     cut = records.shard(SHARD_HINT, SHARD_HINT)
     parts = [digits.take(ROWS // 2), digits.skip(ROWS // 2)]
     cases = {
@@ -307,6 +312,11 @@ def work_joined(say, paths, fewer):
             tf.data.Dataset.sample_from_datasets(parts, seed=1).batch(BATCH),
             Policy.AUTO,
         ),
+        "ignore_errors, AUTO": (skipping, Policy.AUTO),
+        "ignore_errors in interleave, AUTO": (
+            tf.data.Dataset.from_tensor_slices(paths).interleave(good).batch(BATCH),
+            Policy.AUTO,
+        ),
     }
     for name, (data, policy) in cases.items():
         part = distributed(strategy, data.repeat(2), policy)
@@ -323,7 +333,13 @@ def work_joined(say, paths, fewer):
         gaps = both.map(lambda digit, other: (digit[0] - other[0], digit[0]))
         part = steps(strategy, distributed(strategy, gaps.batch(BATCH), policy))
         apart[name] = sum(gap != 0 for step in part for gap in step)
-    return found, apart
+    try:
+        steps(strategy, distributed(strategy, skipping, Policy.FILE))
+        refused = None
+    except tf.errors.NotFoundError as error:
+        text = error.message[error.message.index("Did not") :].partition(": ")[0]
+        refused = f"{type(error).__name__}: {text}"
+    return found, apart, refused
 
 
 with tempfile.TemporaryDirectory() as folder, Cluster(worker=2) as cluster:
@@ -331,7 +347,8 @@ with tempfile.TemporaryDirectory() as folder, Cluster(worker=2) as cluster:
     tasks = [
         cluster.start("worker", index, work_joined, paths, fewer) for index in range(2)
     ]
-    joined, apart = zip(*(cluster.result(task) for task in tasks), strict=True)
+    results = [cluster.result(task) for task in tasks]
+joined, apart, refused = zip(*results, strict=True)
 
 read_once, by_files, never = {}, {}, {}
 for name in joined[0]:
@@ -343,6 +360,7 @@ for name in joined[0]:
 mismatched = {name: sum(worker[name] for worker in apart) for name in apart[0]}
 for name, count in mismatched.items():
     print(f"zip of {name}: rows beside another row: {count} of {ROWS}")
+print("ignore_errors, FILE: worker 0 raised", refused[0])
 # --8<-- [end:zip]
 
 
@@ -407,8 +425,12 @@ claims = {
     "auto_cuts_by_rows_behind_other_steps": all(
         read_once[name] and not by_files[name]
         for name in joined[0]
-        if "AUTO" in name and "zip" not in name
+        if "AUTO" in name and "zip" not in name and "interleave" not in name
     ),
+    "steps_inside_interleave_keep_files_whole": all(
+        found["ignore_errors in interleave, AUTO"] for found in (read_once, by_files)
+    ),
+    "file_raises_behind_other_steps": None not in refused,
     "data_gives_every_row_once": whole["DATA, 1 file"],
     "data_parses_only_its_share": first["DATA, 1 file"][1] < ROWS,
     "off_gives_every_row_once": whole["OFF, 1 file"],
@@ -421,7 +443,7 @@ claims = {
     "own_shard_gives_every_row_once": whole["your own shard, 1 file"],
     "own_shard_parses_only_its_share": first["your own shard, 1 file"][1] == ROWS // 2,
 }
-errors = {"too_few_files": str(raised["FILE"])}
+errors = {"too_few_files": str(raised["FILE"]), "no_file_reader": str(refused[0])}
 measures = {"rows": ROWS, "batch": BATCH}
 tables = {
     "who": {

@@ -6,8 +6,9 @@ at once can be given the same, and one ends with "Address already in use".
 
 from __future__ import annotations
 
+import os
+import tempfile
 from contextlib import contextmanager
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -15,6 +16,17 @@ if TYPE_CHECKING:
 
     from nbclient import NotebookClient
     from nbformat import NotebookNode
+
+# Bytes of a socket's path, of which macOS takes the fewest: https://man.freebsd.org/cgi/man.cgi?unix(4)
+LONGEST = 103
+NAME = "guide-kernel-"
+
+
+def place() -> str:
+    """Return the folder for temporary files, or /tmp where a socket below that one would have too long a path."""
+    usual = tempfile.gettempdir()
+    path = f"{usual}/{NAME}12345678/kernel-ipc-5"
+    return usual if len(os.fsencode(path)) <= LONGEST else "/tmp"  # noqa: S108 - a folder in it, of a name of its own
 
 
 @contextmanager
@@ -27,7 +39,7 @@ def client(notebook: NotebookNode, **options: Any) -> Iterator[NotebookClient]:
     """
     from nbclient import NotebookClient  # noqa: PLC0415 - only tests and `make record` have it
 
-    with TemporaryDirectory(prefix="guide-kernel-") as folder:
+    with tempfile.TemporaryDirectory(prefix=NAME, dir=place()) as folder:
         made = NotebookClient(notebook, kernel_name="python3", **options)
         # The sockets lie beside this file: https://github.com/jupyter/jupyter_client/blob/main/jupyter_client/connect.py
         made.config.KernelManager.connection_file = f"{folder}/kernel.json"

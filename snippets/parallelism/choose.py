@@ -40,9 +40,10 @@ def fits(
         "data parallel": state + activations <= device,
         # A share of the state; the layer that is at work comes together for a moment, without slots.
         "sharded state (ZeRO)": each + gathered + activations <= device,
-        "pipeline": largest_layer + activations <= device
-        and (state + activations) / devices <= device,
-        "tensor parallel": each <= device,
+        # 1F1B: the first device holds a micro-batch for each device, which is a whole batch.
+        "pipeline": max(each, largest_layer) + activations <= device,
+        # Not all activations are cut, so all are counted.
+        "tensor parallel": each + activations <= device,
     }
 
 
@@ -155,6 +156,13 @@ claims = {
     == "one device",
     "layer_too_large_so_tensor": decided["9 billion, of which 8 in one layer"]
     == "tensor parallel",
+    "activations_alone_are_too_large": choose(
+        **asked["8 billion parameters"] | {"activations": 100 * GB}
+    )
+    == "does not fit",
+    "a_pipeline_needs_room_for_a_batch": not fits(
+        **asked["34 billion parameters"] | {"state": 16 * 39e9}
+    )["pipeline"],
     "eight_devices_hold_175_billion": decided["175 billion parameters"]
     != "does not fit",
     "data_traffic_independent_of_batch": sent[8]["data parallel"]

@@ -120,6 +120,36 @@ print("kept for the backward pass: {} kernels in bfloat16, {:,} bytes".format(*c
 # --8<-- [end:cast]
 
 
+# --8<-- [start:kept]
+def bytes_kept(policy: str, *, norm: bool) -> int:
+    """Return the bytes of activations that wait for the backward pass."""
+    inputs = hidden = keras.Input((WIDTH,))
+    for _ in range(LAYERS):
+        hidden = keras.layers.Dense(WIDTH, activation="relu", dtype=policy)(hidden)
+        if norm:
+            hidden = keras.layers.LayerNormalization(dtype=policy)(hidden)
+    network, rows = keras.Model(inputs, hidden), tf.ones((BATCH, WIDTH))
+    gc.collect()
+    before = {id(value) for value in gc.get_objects()}
+    with tf.GradientTape():
+        tf.reduce_sum(network(rows, training=True))
+        tensors = [value for value in gc.get_objects() if isinstance(value, tf.Tensor)]
+        new = [value for value in tensors if id(value) not in before]
+        return nbytes(value for value in new if value.shape[:1] == BATCH)
+
+
+kept_of = {}
+for norm in (False, True):
+    kept_of[norm] = [
+        bytes_kept(policy, norm=norm) for policy in ("float32", "mixed_bfloat16")
+    ]
+    print(
+        f"{'with LayerNormalization' if norm else 'dense layers alone':23}"
+        " float32 {:9,}  mixed_bfloat16 {:9,} bytes".format(*kept_of[norm])
+    )
+# --8<-- [end:kept]
+
+
 # --8<-- [start:bfloat16]
 def after(steps: int, dtype: str) -> float:
     """Return what SGD makes of a weight of 1 that should lose 0.001 in every step."""
@@ -136,6 +166,7 @@ for dtype, value in ended.items():
 
 # --8<-- [start:activations]
 model = build("float32")
+weights_before = nbytes(model.trainable_variables)
 every_output = keras.Model(model.inputs, [layer.output for layer in model.layers[1:]])
 outputs = every_output(tf.ones((BATCH, WIDTH)))
 activations = nbytes(outputs)
@@ -210,8 +241,11 @@ claims = {
     "adafactor_keeps_a_whole_value": 1 < kept["Adafactor"] < 1.1,
     "each_option_of_adam_keeps_one_more": list(slots_with.values()) == [2, 3, 3, 3, 5],
     "activations_grow_with_batch": twice == 2 * activations,
-    "weights_grow_with_batch": nbytes(every_output.trainable_variables)
-    != nbytes(model.trainable_variables),
+    "weights_grow_with_batch": nbytes(model.trainable_variables) > weights_before,
+    "mixed_keeps_about_half_of_dense_layers": 0.5
+    <= kept_of[False][1] / kept_of[False][0]
+    < 0.6,
+    "mixed_keeps_no_less_with_normalisation": kept_of[True][1] >= kept_of[True][0],
     "gpt3_fits_one_a100": by_name["GPT-3"][6] == 1,
     "bert_fits_one_v100": by_name["BERT-Large"][6] == 1,
 }

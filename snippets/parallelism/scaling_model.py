@@ -120,7 +120,11 @@ by_count = {
 strong = {
     link: [speed_up(n, speed) / n for n in COUNTS] for link, speed in LINKS.items()
 }
+fast, sent = compute(8), communicate(8, ethernet)
+as_it_is, twice_as_slow = (times * fast / (times * fast + sent) for times in (1, 2))
 claims = {
+    "a_slower_step_scales_better": twice_as_slow > as_it_is
+    and math.isclose(as_it_is, weak["100 Gb Ethernet", 8][0]),
     "ring_takes_as_long_as_the_formula": bool(np.allclose(*np.transpose(rings))),
     "free_link_is_amdahls_law": bool(np.allclose(*np.transpose(laws))),
     "weak_is_perfect_with_a_free_link": all(
@@ -162,6 +166,8 @@ measures = {
     "limit_nvlink": limits["NVLink"],
     "limit_ethernet": limits["100 Gb Ethernet"],
     "small": small,
+    "eight_rows": as_it_is,
+    "eight_rows_slower": twice_as_slow,
 }
 figures = {
     name: {

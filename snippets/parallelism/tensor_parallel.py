@@ -178,8 +178,22 @@ claims = {
         gradients[0]
     ).sharding_specs
     == [WHOLE, "model"],
-    "hidden_never_whole_on_a_device": N == 1
-    or all(s != (BATCH, HIDDEN) for s in shapes["hidden"]),
+    "hidden_units_are_cut_too": all(
+        shape == (BATCH * MODEL // N, HIDDEN // MODEL) for shape in shapes["hidden"]
+    ),
+    "hidden_units_need_no_sum": all(
+        np.allclose(np.tanh(x @ part), whole, atol=1e-5)
+        for part, whole in zip(
+            np.split(first, MODEL, axis=1), np.split(tanh, MODEL, axis=1), strict=True
+        )
+    ),
+    "cut_by_rows_they_need_one": MODEL > 1
+    and not any(
+        np.allclose(np.tanh(inputs @ part), tanh, atol=1e-2)
+        for inputs, part in zip(
+            np.split(x, MODEL, axis=1), np.split(first, MODEL, axis=0), strict=True
+        )
+    ),
     "weights_copied_along_batch": len(set(columns)) == MODEL,
 }
 measures = {

@@ -123,6 +123,33 @@ except ValueError as error:
     print("none given:", errors["no_aggregation"])
 # --8<-- [end:module]
 
+
+# --8<-- [start:layers]
+def fits(library, layer):
+    """Train a model with one such layer; say what became of it."""
+    with strategy.scope():
+        layers = [library.layers.Dense(4), layer(), library.layers.Dense(1)]
+        model = library.Sequential([library.layers.Input((3,)), *layers])
+        model.compile(optimizer=library.optimizers.SGD(0.01), loss="mse")
+    try:
+        model.fit(data, verbose=0)
+        return "trains"
+    except ValueError as error:
+        same = errors["no_aggregation"].removeprefix("ValueError: ") in str(error)
+        return "raises the same error" if same else str(error)
+
+
+became = {
+    "Keras 3, BatchNormalization": fits(keras, keras.layers.BatchNormalization),
+    "Keras 3, Dropout": fits(keras, lambda: keras.layers.Dropout(0.5)),
+    "Keras 3, LayerNormalization": fits(keras, keras.layers.LayerNormalization),
+    "tf_keras, BatchNormalization": fits(tf_keras, tf_keras.layers.BatchNormalization),
+    "tf_keras, Dropout": fits(tf_keras, lambda: tf_keras.layers.Dropout(0.5)),
+}
+for name, end in became.items():
+    print(f"{name}: {end}")
+# --8<-- [end:layers]
+
 ROWS_OF_TABLE = 50
 with strategy.scope():
     table = keras.layers.Embedding(ROWS_OF_TABLE, 4)
@@ -160,6 +187,14 @@ claims = {
     "aggregation_sums_the_replicas": bool(
         np.allclose(summed.numpy(), np.array([1.0, 2.0]) - total)
     ),
+    "keras3_batch_normalization_raises": replicas == 1
+    or became["Keras 3, BatchNormalization"] == "raises the same error",
+    "keras3_dropout_raises": replicas == 1
+    or became["Keras 3, Dropout"] == "raises the same error",
+    "other_layers_train": {
+        end for name, end in became.items() if name.startswith("tf_") or "Layer" in name
+    }
+    == {"trains"},
     "no_aggregation_raises": replicas == 1 or "no_aggregation" in errors,
 }
 measures = {

@@ -3,11 +3,13 @@
 # dependencies = ["tensorflow==2.21.*", "keras==3.15.*"]
 #
 # [tool.guide]
-# seconds = 240
+# seconds = 300
 # ///
 """Batch normalisation under MirroredStrategy: a replica normalises its own rows, unless the layer is synchronised."""
 
 # --8<-- [start:setup]
+import tempfile
+
 import keras
 import numpy as np
 import tensorflow as tf
@@ -63,6 +65,45 @@ for name, layers in cases.items():
     print(f"{name:38}{'as on one device' if equal else 'another model'}")
 # --8<-- [end:compare]
 
+# --8<-- [start:averages]
+# In each batch, replica n gets rows near 10 n.
+place = np.tile(10.0 * np.repeat(np.arange(replicas), 8), 40)[:, None]
+rows = (place + rng.normal(size=place.shape)).astype("float32")
+by_place = tf.data.Dataset.from_tensor_slices((rows, rows)).batch(batch)
+
+
+def averages(layer):
+    """Return the moving mean of each replica, those kept, and how far answers differ."""
+    keras.utils.set_random_seed(1)
+    model = keras.Sequential([keras.Input((1,)), layer, keras.layers.Dense(1)])
+    model.compile(keras.optimizers.SGD(0.05), loss="mse")
+    model.fit(by_place, verbose=0)
+    copies = strategy.experimental_local_results(layer.moving_mean.value)
+    with tempfile.TemporaryDirectory() as folder:
+        model.save(f"{folder}/model.keras")
+        loaded = keras.models.load_model(f"{folder}/model.keras")
+        path = tf.train.Checkpoint(model=model).write(f"{folder}/checkpoint")
+        stored = [name for name, _ in tf.train.list_variables(path)]
+        name = next(name for name in stored if "moving_mean" in name)
+        in_checkpoint = tf.train.load_variable(path, name)
+    kept = loaded.layers[0].get_weights()[2], in_checkpoint
+    answers = [one.predict(rows, batch, verbose=0) for one in (model, loaded)]
+    apart = float(np.abs(answers[0] - answers[1]).max())
+    return [float(copy[0]) for copy in copies], [float(one[0]) for one in kept], apart
+
+
+of_each, of_kept, answers_apart = {}, {}, {}
+for synchronized in (False, True):
+    with strategy.scope():
+        layer = keras.layers.BatchNormalization(synchronized=synchronized)
+        found = averages(layer)
+    of_each[synchronized], of_kept[synchronized], answers_apart[synchronized] = found
+    means = " ".join(f"{mean:.2f}" for mean in of_each[synchronized])
+    file, checkpoint = of_kept[synchronized]
+    print(f"synchronized={synchronized}: moving mean of each replica: {means}")
+    print(f"  in the Keras file: {file:.2f}, in a checkpoint: {checkpoint:.2f}")
+# --8<-- [end:averages]
+
 
 def all_reduces(with_gradient):
     """Count the all-reduces of one replica in the graph of a synchronised layer."""
@@ -86,7 +127,19 @@ forward = all_reduces(with_gradient=False)
 backward = all_reduces(with_gradient=True) - forward
 
 plain, local, whole = difference.values()
+
+
+def same(numbers):
+    return float(np.ptp(numbers)) < 1e-3
+
+
 claims = {
+    "each_replica_has_its_own_averages": replicas > 1 and not same(of_each[False]),
+    "those_of_the_first_replica_are_kept": same([of_each[False][0], *of_kept[False]]),
+    "the_saved_model_answers_otherwise": replicas > 1 and answers_apart[False] > 0.1,
+    "synchronised_averages_are_equal": same([*of_each[True], *of_kept[True]])
+    and answers_apart[True] < 1e-3
+    and abs(of_each[True][0] - float(np.mean(of_each[False]))) < 1e-2,
     "equal_without_batch_normalisation": plain < 1e-4,
     "each_replica_normalises_its_own_rows": replicas > 1 and local > 1e-3,
     "synchronised_equals_one_device": whole < 1e-4,

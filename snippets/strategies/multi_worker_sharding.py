@@ -100,12 +100,13 @@ x = np.random.default_rng(0).normal(size=(ROWS, 4)).astype("float32")
 y = x @ np.array([[1.0], [-2.0], [3.0], [0.5]], "float32")
 
 
-def train(say, policy):
+def train(say, policy, shuffled=False):
     """One epoch of linear regression. Return the weights and the rows of each step."""
     strategy = tf.distribute.MultiWorkerMirroredStrategy()
     with strategy.scope():
         weights = tf.Variable(tf.zeros((4, 1)))
-    dataset = tf.data.Dataset.from_tensor_slices((x, y, np.arange(ROWS))).batch(BATCH)
+    dataset = tf.data.Dataset.from_tensor_slices((x, y, np.arange(ROWS)))
+    dataset = (dataset.shuffle(ROWS) if shuffled else dataset).batch(BATCH)
     options = tf.data.Options()
     options.experimental_distribute.auto_shard_policy = policy
     dataset = strategy.experimental_distribute_dataset(dataset.with_options(options))
@@ -173,6 +174,14 @@ for policy in (
     print(
         policy.name, f"weights are {results[policy.name]['away']:.4f} away from NumPy's"
     )
+
+OFF = tf.data.experimental.AutoShardPolicy.OFF
+with Cluster(worker=2) as cluster:
+    tasks = [cluster.start("worker", index, train, OFF, True) for index in range(2)]
+    (_, own_0), (_, own_1) = (cluster.result(task) for task in tasks)
+print("OFF, each shuffles: the same rows in each step:", own_0 == own_1)
+own = Counter(row for step in own_0 + own_1 for row in step)
+print("OFF, each shuffles: each row twice in an epoch:", set(own.values()) == {2})
 # --8<-- [end:compare]
 
 auto, off = results["AUTO"], results["OFF"]
@@ -181,6 +190,11 @@ claims = {
     "auto_shows_every_row_once": auto["times"] == {1} and auto["rows"] == ROWS,
     "off_shows_every_row_twice": off["times"] == {2} and off["rows"] == ROWS,
     "off_gives_both_workers_the_same_rows": off["same"],
+    "off_with_a_shuffle_gives_workers_other_rows": own_0 != own_1
+    and set(own_0[0]) != set(own_1[0]),
+    "off_with_a_shuffle_shows_every_row_twice": set(own.values()) == {2}
+    and len(own) == ROWS
+    and len(own_0) == off["steps"],
     "off_doubles_the_steps": off["steps"] == 2 * auto["steps"],
     "off_equals_numpy": off["away"] < 1e-5,
 }

@@ -174,8 +174,8 @@ def train(strategy, folder, scratch, stop, replicas=None):
             if step % SAVE_EVERY == 0 or step == stop:
                 done.assign(step)
                 manager.save()
-            if step == stop:
-                break
+            if step == stop or step % STEPS == 0:
+                break  # a longer epoch ends here too
     model.save(f"{mine}/model.keras")
     sum_over_replicas(tf.constant(1, tf.int64))  # nobody leaves before all have saved
     return model, begin, history
@@ -211,36 +211,47 @@ if __name__ == "__main__":
         trained, again, after = train(strategy, folder, None, EPOCHS * STEPS)
         saved = keras.models.load_model(f"{folder}/model.keras").get_weights()
 
-    alone, optimizer = build()  # outside the scope: `fit` on one device
-    loss = keras.losses.BinaryCrossentropy(from_logits=True)
-    accuracy = keras.metrics.BinaryAccuracy(threshold=0.0)
-    alone.compile(optimizer=optimizer, loss=loss, metrics=[accuracy])
-    expected = []
-    for epoch in range(EPOCHS):
-        fitted = alone.fit(
-            rows_of(epoch), validation_data=rows_of_validation(), verbose=0
-        )
-        keys = "loss", "val_loss", "val_binary_accuracy"
-        expected.append([fitted.history[key][0] for key in keys])
+    def fit_alone(epochs):
+        """Train outside the scope: `fit` on one device."""
+        model, optimizer = build()
+        loss = keras.losses.BinaryCrossentropy(from_logits=True)
+        accuracy = keras.metrics.BinaryAccuracy(threshold=0.0)
+        model.compile(optimizer=optimizer, loss=loss, metrics=[accuracy])
+        keys, numbers = ("loss", "val_loss", "val_binary_accuracy"), []
+        for epoch in range(epochs):
+            rows, others = rows_of(epoch).take(STEPS), rows_of_validation()
+            fitted = model.fit(rows, validation_data=others, verbose=0)
+            numbers.append([fitted.history[key][0] for key in keys])
+        return model, numbers
 
     def furthest(some, others):
         pairs = zip(some, others, strict=True)
         return max(float(np.max(np.abs(a - b))) for a, b in pairs)
 
+    alone, expected = fit_alone(EPOCHS)
     weights = trained.get_weights()
     by_weight = furthest(weights, alone.get_weights())
     by_metric = furthest(np.array(before + after), np.array(expected))
     moved = furthest(weights, build()[0].get_weights())
     print("weights equal to `fit` on one device:", by_weight < 1e-3 < moved)
     print("losses and accuracies too:", by_metric < 1e-3)
+
+    total = EPOCHS * STEPS
+    STEPS -= 2  # now the data have two batches more than an epoch
+    with tempfile.TemporaryDirectory() as folder:
+        train(strategy, folder, None, STEPS + 1)  # stops in the second epoch
+        longer, _, _ = train(strategy, folder, None, 2 * STEPS)
+    by_rest = furthest(longer.get_weights(), fit_alone(2)[0].get_weights())
+    print("equal where an epoch leaves batches out:", by_rest < 1e-3)
     # --8<-- [end:check]
 
     claims = {
         "equal_to_fit": by_weight < 1e-3 < moved,
         "metrics_equal_to_fit": by_metric < 1e-3,
         "begins_at_zero": first == 0,
-        "resumes_within_the_epoch": again == STEPS + 3,
+        "resumes_within_the_epoch": again == total // EPOCHS + 3,
+        "leaves_out_what_a_longer_epoch_has": by_rest < 1e-3,
         "saved_model_holds_the_weights": furthest(saved, weights) == 0.0,
         "another_number_of_replicas_stops": "replicas, ordered" in str(stopped),
     }
-    measures = {"resumed_at": again, "steps": EPOCHS * STEPS}
+    measures = {"resumed_at": again, "steps": total}

@@ -40,7 +40,8 @@ def fits(
         "data parallel": state + activations <= device,
         # A share of the state; the layer that is at work comes together for a moment, without slots.
         "sharded state (ZeRO)": each + gathered + activations <= device,
-        # 1F1B: the first device holds a micro-batch for each device, which is a whole batch.
+        # 1F1B: the first device holds a micro-batch for each device, but only for its
+        # share of the layers: as much as one micro-batch in the whole model.
         "pipeline": max(each, largest_layer) + activations <= device,
         # Not all activations are cut, so all are counted.
         "tensor parallel": each + activations <= device,
@@ -160,7 +161,7 @@ claims = {
         **asked["8 billion parameters"] | {"activations": 100 * GB}
     )
     == "does not fit",
-    "a_pipeline_needs_room_for_a_batch": not fits(
+    "a_pipeline_needs_room_for_a_micro_batch": not fits(
         **asked["34 billion parameters"] | {"state": 16 * 39e9}
     )["pipeline"],
     "eight_devices_hold_175_billion": decided["175 billion parameters"]

@@ -133,9 +133,10 @@ def bytes_kept(policy: str, *, norm: bool) -> int:
     before = {id(value) for value in gc.get_objects()}
     with tf.GradientTape():
         tf.reduce_sum(network(rows, training=True))
+        gc.collect()
         tensors = [value for value in gc.get_objects() if isinstance(value, tf.Tensor)]
         new = [value for value in tensors if id(value) not in before]
-        return nbytes(value for value in new if value.shape[:1] == BATCH)
+        return nbytes(value for value in new if value.shape[:1] == (BATCH,))
 
 
 kept_of = {}

@@ -182,9 +182,9 @@ claims = {
         shape == (BATCH * MODEL // N, HIDDEN // MODEL) for shape in shapes["hidden"]
     ),
     "hidden_units_need_no_sum": all(
-        np.allclose(np.tanh(x @ part), whole, atol=1e-5)
-        for part, whole in zip(
-            np.split(first, MODEL, axis=1), np.split(tanh, MODEL, axis=1), strict=True
+        np.allclose(np.tanh(rows @ part), own, atol=1e-2)  # a GPU may round to TF32
+        for rows, part, own in zip(
+            parts_of(batch[0]), parts_of(w1.read_value()), parts_of(hidden), strict=True
         )
     ),
     "cut_by_rows_they_need_one": MODEL > 1

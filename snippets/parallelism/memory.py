@@ -103,15 +103,19 @@ for chosen in ({}, *({name: options[name]} for name in options), options):
 
 
 # --8<-- [start:cast]
+def alive() -> list[tf.Tensor]:
+    """Return every tensor that something refers to."""
+    gc.collect()
+    return [value for value in gc.get_objects() if isinstance(value, tf.Tensor)]
+
+
 def kernels_in_bfloat16() -> list[tf.Tensor]:
     """Return the matrices of that type and shape that are alive."""
-    tensors = [value for value in gc.get_objects() if isinstance(value, tf.Tensor)]
     shape, dtype = (WIDTH, WIDTH), tf.bfloat16
-    return [value for value in tensors if (value.shape, value.dtype) == (shape, dtype)]
+    return [value for value in alive() if (value.shape, value.dtype) == (shape, dtype)]
 
 
 del gradients, model  # those of the policy above
-gc.collect()
 model = build("mixed_bfloat16")
 with tf.GradientTape() as tape:
     loss = tf.reduce_sum(model(tf.ones((BATCH, WIDTH))))
@@ -129,13 +133,10 @@ def bytes_kept(policy: str, *, norm: bool) -> int:
         if norm:
             hidden = keras.layers.LayerNormalization(dtype=policy)(hidden)
     network, rows = keras.Model(inputs, hidden), tf.ones((BATCH, WIDTH))
-    gc.collect()
-    before = {id(value) for value in gc.get_objects()}
+    before = {id(value) for value in alive()}
     with tf.GradientTape():
         tf.reduce_sum(network(rows, training=True))
-        gc.collect()
-        tensors = [value for value in gc.get_objects() if isinstance(value, tf.Tensor)]
-        new = [value for value in tensors if id(value) not in before]
+        new = [value for value in alive() if id(value) not in before]
         return nbytes(value for value in new if value.shape[:1] == (BATCH,))
 
 

@@ -8,12 +8,14 @@ come from uv.lock, so the download is as pinned as every other dependency. The b
 from __future__ import annotations
 
 import hashlib
+import http.client
 import io
 import os
 import platform
 import shutil
 import subprocess
 import sys
+import time
 import urllib.request
 import zipfile
 from pathlib import Path
@@ -24,6 +26,8 @@ except ImportError:
     tomllib = None
 
 ROOT = Path(__file__).resolve().parents[1]
+# For one answer of the server, and for the whole wheel.
+WAIT, WHOLE = 60, 600
 # (system, machine) as Python names them -> the start of the wheel's platform tag
 WHEELS = {
     ("Linux", "x86_64"): "manylinux_2_17_x86_64",
@@ -63,6 +67,24 @@ def version_of(binary: str) -> tuple[int, ...]:
         return ()
 
 
+def fetch(url: str) -> bytes:
+    """Return what lies at an address.
+
+    Raises:
+        OSError: it cannot be had, or takes too long.
+        http.client.HTTPException: the server does not keep to HTTP, or ends too early.
+    """
+    until, data = time.monotonic() + WHOLE, b""
+    with urllib.request.urlopen(url, timeout=WAIT) as answer:
+        while part := answer.read1(1 << 20):
+            data += part
+            if time.monotonic() > until:
+                raise TimeoutError(f"it was not there after {WHOLE} s")
+        if missing := getattr(answer, "length", 0):
+            raise http.client.IncompleteRead(data, missing)
+    return data
+
+
 def download(entry: dict, target: Path) -> None:
     """Fetch the wheel for this machine, check its hash, and put its uv binary at `target`.
 
@@ -76,9 +98,8 @@ def download(entry: dict, target: Path) -> None:
         sys.exit(f"uv.py: no locked uv wheel for {platform.system()} {platform.machine()}. {by_hand}")
     print(f"uv.py: downloading uv {entry['version']}", file=sys.stderr)
     try:
-        with urllib.request.urlopen(wheel["url"], timeout=60) as answer:
-            data = answer.read()
-    except OSError as error:
+        data = fetch(wheel["url"])
+    except (OSError, http.client.HTTPException) as error:
         sys.exit(f"uv.py: could not download {wheel['url']}: {error}. {by_hand}")
     if "sha256:" + hashlib.sha256(data).hexdigest() != wheel["hash"]:
         sys.exit(f"uv.py: {wheel['url']} does not have the hash that uv.lock names. {by_hand}")

@@ -14,6 +14,7 @@ from urllib.parse import urljoin, urlsplit
 from mkdocs.utils import get_relative_url
 
 from hooks import quiz_key
+from hooks.errors import GuideError
 from hooks.markup import anchor
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from hooks.tree import Element
     from hooks.used import Question
 
-BOX = re.compile(r'<fieldset class="quiz" data-quiz="(?P<id>[^"]+)".*?</fieldset>', re.DOTALL)
+FIELDSET = re.compile(r'<fieldset\b(?:[^>]*\sdata-quiz="(?P<id>[^"]+)")?[^>]*>|</fieldset>')
 HEADING = re.compile(r'<h[23]\b[^>]*\sid="(?P<id>[^"]+)"[^>]*>(?P<text>.*?)</h[23]>', re.DOTALL)
 CARD = re.compile(r'<details[^>]* id="(?P<id>program-[^"]+)"')
 PERMALINK = re.compile(r'<a class="headerlink".*?</a>', re.DOTALL)
@@ -76,20 +77,44 @@ class Asked:
 
 
 def gather(pages: Iterable[PageHtml]) -> list[Asked]:
-    """Return every question of the pages, in order."""
+    """Return every question of the pages, in order.
+
+    Raises:
+        GuideError: a question holds another, or HTML in it ends it too early or never.
+    """
     pages = list(pages)
     cards = {card["id"]: page for page in reversed(pages) for card in CARD.finditer(page.html)}
     return [asked for page in pages if page.questions for asked in _of(page, cards)]
 
 
 def _of(page: PageHtml, cards: Mapping[str, PageHtml]) -> list[Asked]:
-    boxes = {box["id"]: box for box in BOX.finditer(page.html)}
-    taught = page.html[: min(box.start() for box in boxes.values())]
+    boxes = _boxes(page.html)
+    for question in page.questions:
+        if question.id not in boxes:
+            cause = f"question `{question.id}` stands in another one, or its `fieldset` does not end where it does"
+            raise GuideError(question.page, question.line, cause, "put no question and no `fieldset` into a question")
+    taught = page.html[: min(start for start, _ in boxes.values())]
     found = []
     for question in page.questions:
         again, heading = _explained(taught, question, page, cards)
-        found.append(Asked(question, page, again, heading, boxes[question.id][0]))
+        found.append(Asked(question, page, again, heading, page.html[slice(*boxes[question.id])]))
     return found
+
+
+def _boxes(html: str) -> dict[str, tuple[int, int]]:
+    """Return where each question that stands in no other starts and ends, without one before an end too many."""
+    boxes: dict[str, tuple[int, int]] = {}
+    above: list[re.Match[str]] = []
+    for tag in FIELDSET.finditer(html):
+        if tag[0] != "</fieldset>":
+            above.append(tag)
+            continue
+        opening = above.pop() if above else None
+        if opening is None and boxes:
+            boxes.popitem()
+        elif opening and opening["id"] and not above:
+            boxes[opening["id"]] = (opening.start(), tag.end())
+    return boxes
 
 
 def _explained(taught: str, question: Question, page: PageHtml, cards: Mapping[str, PageHtml]) -> tuple[str, str]:

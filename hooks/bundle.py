@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from mkdocs.structure.files import File
 
 from hooks import loud, widget
-from hooks.errors import GuideError, line_of
+from hooks.errors import GuideError, line_of, read
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -47,7 +47,7 @@ def join(paths: list[str], docs: Path) -> str:
     """Return the files one after another, style sheets squeezed.
 
     Raises:
-        GuideError: a listed file does not exist.
+        GuideError: a listed file does not exist, or is not UTF-8.
     """
     texts = []
     for path in paths:
@@ -55,7 +55,7 @@ def join(paths: list[str], docs: Path) -> str:
         if not file.is_file():
             cause, cure = f"`{path}` does not exist in docs/", "write it or take it off the list"
             raise GuideError("mkdocs.yml", line_of("mkdocs.yml", path), cause, cure)
-        text = file.read_text("utf-8")
+        text = read(file)
         texts.append(squeeze(text) if path.endswith(".css") else f"{strip(text)}\n;")
     return "\n".join(texts)
 

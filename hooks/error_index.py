@@ -15,6 +15,7 @@ from urllib.parse import urljoin, urlsplit
 
 from hooks.errors import GuideError, line_of
 from hooks.markup import card, tag
+from hooks.reported import thread
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,9 +23,11 @@ if TYPE_CHECKING:
     from hooks.used import Use, Used
 
 MARK = re.compile(r"<!-- guide:errors(?: (?P<section>[\w-]+))? -->")
-# An entry as `hooks.errorblock` builds it: the text, then cause and fix, then its stamp; a table in it has another.
+# An entry as `hooks.errorblock` and `hooks.reported` build it: the text, then cause and fix, then its stamp; a table in
+# it has another.
 ENTRY = re.compile(
-    r'<div class="error-entry" id="(?P<id>[^"]+)">.*?</pre></div>(?P<cure>.*?)<p class="guide-stamp">Provoked by ',
+    r'<div class="error-entry" id="(?P<id>[^"]+)">.*?</pre></div>(?P<cure>.*?)'
+    r'<p class="guide-stamp">(?:Provoked by|Reported in) ',
     re.DOTALL,
 )
 LINK = re.compile(r'\b(?P<attribute>href|src)="(?P<address>[^"]*)"')
@@ -46,9 +49,9 @@ def fill(content: str, pages: Sequence[tuple[str, str, Used]], file: str, render
     def listed(mark: re.Match[str]) -> str:
         section = mark["section"]
         chosen = [page for page in pages if not section or page[0].startswith(f"{section}/")]
-        if section and not any(used.errors for _, _, used in chosen):
+        if section and not any(_errors(used) for _, _, used in chosen):
             cause = f"no page of a section '{section}' shows an error, so `{mark[0]}` would list nothing"
-            known = sorted({url.partition("/")[0] for url, _, used in pages if used.errors and "/" in url})
+            known = sorted({url.partition("/")[0] for url, _, used in pages if _errors(used) and "/" in url})
             raise GuideError(file, line_of(file, mark[0]), cause, f"name one that does: {', '.join(known)}")
         return index(chosen, {url: cures(rendered[url], url) for url, _, _ in chosen} if section else {})
 
@@ -62,7 +65,7 @@ def index(pages: Sequence[tuple[str, str, Used]], cured: Mapping[str, Mapping[st
         pages: as for `fill`.
         cured: for an address, what `cures` found on that page.
     """
-    entries = [(_type(use), use.text.strip(), url, title, use) for url, title, used in pages for use in used.errors]
+    entries = [(_type(use), use.text.strip(), url, title, use) for url, title, used in pages for use in _errors(used)]
     entries.sort(key=lambda entry: (entry[0].lower(), entry[1].lower(), entry[2], entry[4].id))
     parts = []
     for kind, group in groupby(entries, key=lambda entry: entry[0]):
@@ -88,6 +91,11 @@ def cures(content: str, url: str) -> dict[str, str]:
     return {entry["id"]: LINK.sub(from_root, entry["cure"]) for entry in ENTRY.finditer(content)}
 
 
+def _errors(used: Used) -> list[Use]:
+    """Return the errors that programs provoke, then those that others reported."""
+    return [*used.errors, *used.reported]
+
+
 def _type(use: Use) -> str:
     """Return `ValueError` for `ValueError: text`; errors that have no type of Python's are messages."""
     name = use.text.strip().partition(":")[0].rpartition(".")[2]
@@ -99,5 +107,6 @@ def _entry(url: str, title: str, use: Use, cure: str) -> str:
     shown = tag("div", tag("pre", tag("code", text + "\n")), class_="guide-error highlight language-text")
     words = f"Explained on: {html.escape(title)}" if cure else f"Cause and fix: {html.escape(title)}"
     page = tag("a", words, href=f"/__root__/{url}#{use.id}")
-    run = tag("a", html.escape(use.program), href=card(use.program))
-    return shown + cure + tag("p", f"{page} · provoked by {run}", class_="guide-stamp")
+    run = f"provoked by {tag('a', html.escape(use.program), href=card(use.program))}"
+    proof = run if use.program else f"reported in {thread(use.name)}, not run here"
+    return shown + cure + tag("p", f"{page} · {proof}", class_="guide-stamp")

@@ -42,10 +42,12 @@ def read(file: Path) -> str:
     """Return a text of the project.
 
     Raises:
-        GuideError: it is not UTF-8.
+        GuideError: it cannot be read, or is not UTF-8.
     """
     try:
         return file.read_text("utf-8-sig")
+    except OSError as error:
+        raise GuideError(file, 0, f"it cannot be read ({error.strerror})", "make it a readable file") from None
     except UnicodeDecodeError as error:
         line = file.read_bytes().count(b"\n", 0, error.start) + 1
         raise GuideError(file, line, "a character here is not UTF-8", "save the file in UTF-8") from None

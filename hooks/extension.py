@@ -34,6 +34,7 @@ from hooks.markup import anchor
 from hooks.output import Output
 from hooks.quiz import Quiz
 from hooks.reference import near
+from hooks.reported import Reported
 from hooks.survey import Survey
 from hooks.table import Table
 from hooks.used import PAGES, Question, Use, Used, start
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Question", "Use", "Used", "makeExtension", "used"]
 
-BLOCKS = (Quiz, Output, Card, Table, ErrorBlock, FigureBlock, Widget, Survey)
+BLOCKS = (Quiz, Output, Card, Table, ErrorBlock, Reported, FigureBlock, Widget, Survey)
 UNREAD = re.compile(r"(?m)^[ ]{0,3}(?P<line>/{3,}(?:[ \t].*)?)$")
 FIGURE = re.compile(r"[ >]*/{3,}[ ]*figure[ ]*\|", re.IGNORECASE)
 SENTENCE = re.compile(r"(?P<name>(?P<indent>[ >]+)alt:[ ]+)(?P<text>[^\s\"'|>].*?)[ ]*")

@@ -6,6 +6,8 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from hooks import bank
+from hooks.errors import GuideError
+from hooks.glossary import PAGE
 from hooks.markup import tag
 
 if TYPE_CHECKING:
@@ -34,14 +36,18 @@ def words(terms: Iterable[Term], html: str, url: str) -> list[Word]:
         url: its address below the site's root.
 
     Raises:
-        ValueError: a term has no heading there.
+        GuideError: a term has no heading there.
     """
     found = []
     for term in terms:
         opening = rf'<h3\b[^>]*\sid="{re.escape(term.id)}"[^>]*>'
         heading = re.search(rf"{opening}(.*?)</h3>(.*?)(?=<h[1-3]\b|$)", html, re.DOTALL)
         if heading is None:
-            raise ValueError(f"the glossary's page has no heading of the third level with the id `{term.id}`")
+            cause = f"the heading of the term {term.name!r} does not have the anchor `{term.id}`"
+            cure = (
+                "write the term in plain words, which no other heading of the page says, or name its anchor: `{#word}`"
+            )
+            raise GuideError(PAGE, term.line, cause, cure)
         found.append(Word(term.id, bank.PERMALINK.sub("", heading[1]).strip(), heading[2].strip(), url))
     return found
 

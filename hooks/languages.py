@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from hooks import busy, errors, interpreter, yaml_lines
+from hooks import busy, errors, interpreter, launch, yaml_lines
 
 if TYPE_CHECKING:
     from hooks.blocks import Block
@@ -47,6 +47,8 @@ DOCKERFILE = frozenset(
 )
 # Packages whose generated modules (`*_pb2.py`) define the messages that a `textproto` block may name.
 MESSAGES = ("tensorflow_serving", "tritonclient")
+# Settings of a contributor's shell, git, Node and desktop, which CI does not have; programs ask for none of them.
+_SETTINGS = ("BASH", "CDPATH", "GIT_", "GLOBIGNORE", "NODE_", "SHELLOPTS", "XDG_")
 _NOT_COPIED = shutil.ignore_patterns(".venv*", ".git", ".cache", "node_modules", "__pycache__", ".*_cache")
 
 
@@ -216,19 +218,24 @@ def _text(_block: Block, _root: Path) -> None:
 
 
 def _call(command: list[str], *, stdin: str = "", cwd: Path | None = None) -> None:
-    """Run a command with a time limit and raise what it said when it fails; what it starts ends with it."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-    with subprocess.Popen(
-        [*interpreter.command("family", "contained"), f"{busy.stretched(SECONDS):.0f}", *command],
-        cwd=cwd,
-        env={**os.environ, "PATH": path, "TF_CPP_MIN_LOG_LEVEL": "3"},
-        encoding="utf-8",
-        errors="replace",
-        start_new_session=True,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    ) as process:
+    """Run a command with a time limit and raise what it said when it fails; what it starts ends with it.
+
+    As programs do, it finds an empty home folder, and nothing in the environment that could change a result.
+    """
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        subprocess.Popen(
+            [*interpreter.command("family", "contained"), f"{busy.stretched(SECONDS):.0f}", *command],
+            cwd=cwd,
+            env=_environment(Path(folder)),
+            encoding="utf-8",
+            errors="replace",
+            start_new_session=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        ) as process,
+    ):
         try:
             said, why = process.communicate(stdin)
         except BaseException:
@@ -236,6 +243,16 @@ def _call(command: list[str], *, stdin: str = "", cwd: Path | None = None) -> No
             raise
     if process.returncode:
         raise CheckError(f"{why.strip()}\n{said.strip()[-4000:]}".strip())
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    """Return the environment of a command whose home and temporary files lie in a folder."""
+    kept = {key: value for key, value in launch.clean().items() if not key.startswith(_SETTINGS)}
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    own = {"HOME": folder / "home", "TMPDIR": folder / "tmp"}
+    for made in own.values():
+        made.mkdir()
+    return {**kept, **{key: str(made) for key, made in own.items()}, "PATH": path, "TF_CPP_MIN_LOG_LEVEL": "3"}
 
 
 LANGUAGES: dict[str, Language] = {

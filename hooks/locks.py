@@ -19,7 +19,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from hooks import atomic, compare, programs, records
-from hooks.errors import ROOT, GuideError
+from hooks.errors import ROOT, GuideError, read
 from hooks.lock_outcomes import Outcome, from_text, to_text
 from hooks.markup import NAMES
 
@@ -251,13 +251,13 @@ def _installed(name: str) -> str | None:
 
 @functools.lru_cache(maxsize=8)
 def _load(file: Path, lock: str, _mtime: int, _size: int) -> dict[str, Outcome]:
-    return from_text(file.read_text(encoding="utf-8"), file, lock)
+    return from_text(read(file), file, lock)
 
 
 @functools.lru_cache(maxsize=8)
 def _versions(file: Path, lock: str, _mtime: int, _size: int) -> dict[str, str]:
     held: dict[str, str] = {}
-    for number, line in enumerate(file.read_text(encoding="utf-8").split("\n"), start=1):
+    for number, line in enumerate(read(file).split("\n"), start=1):
         text = line.rstrip("\\ ")
         if not text or text.startswith((" ", "#")):
             continue

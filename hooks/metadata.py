@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _METADATA = re.compile(r"(?m)^# /// script\n(?P<body>(?:#(?: .*)?\n)*?)# ///$")
+# A name that every shell and system takes for a variable.
+_VARIABLE = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -128,5 +130,7 @@ def _wrong(key: str, value: Any) -> str | None:
         case "tolerance":
             return None if number and 0 <= value < 1 else "a number from 0 to less than 1"
         case _:
-            text = isinstance(value, dict) and all(isinstance(item, str) for item in value.values())
-            return None if text else 'a table of text, as { NAME = "value" }'
+            plain = isinstance(value, dict) and all(
+                _VARIABLE.fullmatch(name) and isinstance(item, str) and "\0" not in item for name, item in value.items()
+            )
+            return None if plain else 'a table of text, as { NAME = "value" }'

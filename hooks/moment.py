@@ -19,14 +19,15 @@ SECONDS = 60
 def of_sources(root: Path) -> int:
     """Return when the sources last changed, in seconds since 1970.
 
-    That is `SOURCE_DATE_EPOCH` where it is set, else the time of the last commit, else `EARLIEST`.
+    That is `SOURCE_DATE_EPOCH` where it is set, else the time of the last commit, else, without git or a repository,
+    `EARLIEST`.
     Source: https://reproducible-builds.org/specs/source-date-epoch/
 
     Args:
         root: the project's folder.
 
     Raises:
-        GuideError: git takes too long; the bytes of the site would be others.
+        GuideError: git takes too long, or refuses; the bytes of the site would be others.
     """
     named = os.environ.get("SOURCE_DATE_EPOCH", "")
     if named.isdigit():
@@ -39,6 +40,11 @@ def of_sources(root: Path) -> int:
         cause = f"git did not say within {seconds:.0f} s when the sources last changed"
         cure = "build again when the machine does less, or set SOURCE_DATE_EPOCH"
         raise errors.GuideError(root / ".git", 0, cause, cure) from None
-    except (OSError, subprocess.CalledProcessError):  # no git, or no history
+    except OSError:  # no git
         return EARLIEST
+    except subprocess.CalledProcessError as error:
+        if "GIT_DIR" not in os.environ and not any((folder / ".git").exists() for folder in (root, *root.parents)):
+            return EARLIEST
+        cause = f"git does not say when the sources last changed ({' '.join(error.stderr.split())})"
+        raise errors.GuideError(root / ".git", 0, cause, "mend that, or set SOURCE_DATE_EPOCH") from None
     return max(int(said), EARLIEST) if said.isdigit() else EARLIEST

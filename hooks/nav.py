@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from mkdocs.structure.nav import Navigation
 
 ADDRESS = re.compile(r"[a-z0-9]+(?:[-./][a-z0-9]+)*")
+# MkDocs takes more for pages, such as `.markdown`; what collects the blocks does not.
+SUFFIXES = (".md", ".ipynb")
+MARKUP = (".htm", ".html", ".xhtml")
 
 
 def not_in_nav(name: str) -> GuideError:
@@ -28,14 +31,15 @@ def not_in_nav(name: str) -> GuideError:
 
 
 def wrong_nav(nav: Navigation, files: Files, docs: str) -> list[GuideError]:
-    """Return an error for each entry of `nav` that leads nowhere or stands twice, and each page that it leaves out.
+    """Return the errors of `nav`: entries that lead nowhere or stand twice, pages left out, and two with one address.
 
     Args:
         nav: as MkDocs read it: what it does not know is a link there.
         files: of the site.
         docs: the folder of the pages, from the project.
     """
-    known = [file.src_uri for file in files.documentation_pages()]
+    shown = files.documentation_pages()
+    known = [file.src_uri for file in shown]
     found = [page.file.src_uri for page in nav.pages]
     wrong = []
     for url in (item.url for item in _entries(nav.items) if isinstance(item, Link) and not urlsplit(item.url).scheme):
@@ -50,15 +54,30 @@ def wrong_nav(nav: Navigation, files: Files, docs: str) -> list[GuideError]:
         wrong.append(
             GuideError(settings.FILE, settings.line(path, -1), f"nav names {path} twice", "remove one of the two")
         )
+    one_of: dict[str, str] = {}
+    for path, address in sorted((file.src_uri, file.dest_uri) for file in shown):
+        if (other := one_of.setdefault(address, path)) != path:
+            cause = f"{docs}/{other} and {docs}/{path} have one address, and readers get one of the two"
+            wrong.append(GuideError(f"{docs}/{path}", 0, cause, "rename one, or remove it"))
     return [*wrong, *(not_in_nav(f"{docs}/{path}") for path in known if path not in found)]
 
 
 def wrong_address(name: str, path: str) -> GuideError | None:
-    """Return the error for a page whose path, below `docs/`, is no plain address; None for one that is."""
+    """Return the error for a page whose path, below `docs/`, is no plain address, or whose blocks nothing collects."""
+    if not path.endswith(SUFFIXES):
+        return GuideError(name, 0, "nothing runs the blocks of a page with this suffix", "rename it, to `.md`")
     if ADDRESS.fullmatch(path):
         return None
     cure = "name it with small letters, digits and hyphens"
     return GuideError(name, 0, "the name of this page becomes its address, and is none", cure)
+
+
+def wrong_file(name: str) -> GuideError | None:
+    """Return the error for a file below `docs/` that a browser shows as a page, and that no rule reaches; else None."""
+    if not name.lower().endswith(MARKUP):
+        return None
+    cause = "a page of HTML is published as it is: with no check, and no security policy"
+    return GuideError(name, 0, cause, "write it in Markdown")
 
 
 def _entries(items: Iterable[StructureItem]) -> Iterator[StructureItem]:

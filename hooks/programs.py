@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from hooks import digest, sections
 from hooks.cache import remember
-from hooks.errors import ROOT, GuideError
+from hooks.errors import ROOT, GuideError, line_in
 from hooks.metadata import Options, metadata
 from hooks.sections import Section
 
@@ -136,14 +136,19 @@ def _check_beside(program: Program) -> None:
 
 
 def _with_companions(program: Program) -> Program:
-    """Return `program` with a hash that also covers the files it needs beside it."""
-    try:
-        return replace(program, sha256=digest.of(program.source, program.companions))
-    except OSError as error:
-        name = Path(error.filename).name
-        line = program.source[: program.source.index(name)].count("\n") + 1
-        cause = f"[tool.guide] names '{name}' in files, but there is no such file beside the program"
-        raise GuideError(program.file, line, cause, "add the file, or remove its name") from None
+    """Return `program` with a hash that also covers the files it needs beside it, which the notebook writes as text."""
+    for file in program.companions:
+        try:
+            file.read_text("utf-8")
+        except OSError:
+            why, cure = "there is no such file beside the program", "add the file, or remove its name"
+        except UnicodeDecodeError:
+            why, cure = "this is no text in UTF-8", "save it in UTF-8, or let the program make it"
+        else:
+            continue
+        cause = f"[tool.guide] names '{file.name}' in files, but {why}"
+        raise GuideError(program.file, line_in(program.source, file.name, "# files"), cause, cure)
+    return replace(program, sha256=digest.of(program.source, program.companions))
 
 
 @functools.lru_cache(maxsize=4096)

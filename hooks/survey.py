@@ -20,7 +20,25 @@ from hooks.reference import Missing, Stale
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-KEYS = ("made_by", "source", "commit", "made", "versions", "columns", "rows")
+
+def _is_row(value: Any) -> bool:
+    """Tell whether a value is a list of cells: text, numbers, or text with its address."""
+    return isinstance(value, list) and bool(value) and all(map(_is_cell, value))
+
+
+def _is_cell(value: Any) -> bool:
+    if isinstance(value, dict):
+        return value.keys() == {"text", "href"} and all(isinstance(one, str) for one in value.values())
+    return isinstance(value, (str, int, float))
+
+
+_TEXT = ("text", lambda value: isinstance(value, str))
+SCHEMA: records.Schema = {
+    **dict.fromkeys(("made_by", "source", "commit", "made"), _TEXT),
+    "versions": records.SCHEMA["versions"],
+    "columns": ("a list of text", lambda value: isinstance(value, list) and all(isinstance(one, str) for one in value)),
+    "rows": ("a list of rows of cells", lambda value: isinstance(value, list) and all(map(_is_row, value))),
+}
 
 
 def read(path: str, root: Path = ROOT) -> dict[str, Any]:
@@ -39,11 +57,11 @@ def read(path: str, root: Path = ROOT) -> dict[str, Any]:
         raise Missing(f"there is no file {path}", "run the script that writes it, or correct the name")
     try:
         data = json.loads(file.read_text("utf8"))
-        missing = [key for key in KEYS if key not in data]
-    except (ValueError, TypeError):
-        data, missing = {}, ["a table"]
-    if missing:
-        raise Missing(f"{path} does not hold {missing[0]!r}", "write it with its script, not by hand")
+        wrong = records.wrong(data, SCHEMA, SCHEMA) if isinstance(data, dict) else "it is no table"
+    except ValueError:
+        data, wrong = {}, "it is no JSON in UTF-8"
+    if wrong:
+        raise Missing(f"{path} is no survey: {wrong}", "write it with its script, not by hand")
     if not records.is_day(data["made"]):
         raise Missing(f"{path} was made on {data['made']!r}, which is no day", "write it with its script, not by hand")
     locked = records.locked_versions()

@@ -47,7 +47,7 @@ class Use:
 
 @dataclass
 class Used:
-    """What one page uses. An error's `text` is its exact text.
+    """What one page uses. An error's `text` is its exact text; one that was `reported` has an address as its name.
 
     `programs` lists the programs that have a card on it, `codes` their highlighted code.
     """
@@ -58,6 +58,7 @@ class Used:
     figures: list[Use] = field(default_factory=list)
     tables: list[Use] = field(default_factory=list)
     errors: list[Use] = field(default_factory=list)
+    reported: list[Use] = field(default_factory=list)
     values: list[Use] = field(default_factory=list)
     programs: list[str] = field(default_factory=list)
     codes: dict[str, str] = field(default_factory=dict)
@@ -67,7 +68,7 @@ class Used:
         """Return what `dataclasses.asdict` made plain."""
         found = cls(**data)
         found.questions = [Question(**question) for question in data["questions"]]
-        for uses in (found.outputs, found.figures, found.tables, found.errors, found.values):
+        for uses in (found.outputs, found.figures, found.tables, found.errors, found.reported, found.values):
             uses[:] = [Use(**use) for use in uses]  # type: ignore[arg-type]
         return found
 

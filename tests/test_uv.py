@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib.util
 import os
 import platform
 import re
 import shutil
+import threading
+import time
 import zipfile
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,6 +20,7 @@ import pytest
 from hooks.errors import ROOT
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 VERSION = "9.8.7"
@@ -114,6 +119,42 @@ def test_a_wheel_that_cannot_be_had_is_named(uv: Any, tmp_path: Path) -> None:
     address = (tmp_path / "manylinux_2_17_x86_64.whl").as_uri()
     lock(tmp_path, url=address)
     with pytest.raises(SystemExit, match=rf"could not download {address}: .*No such file.* Install uv by hand"):
+        uv.main()
+
+
+@pytest.fixture
+def server() -> Iterator[tuple[str, list[bytes]]]:
+    """Serve an answer that promises ten bytes: yield its address, and what is sent of it, a part each fifth second."""
+    sent: list[bytes] = []
+
+    class Answer(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Length", "10")
+            self.end_headers()
+            for part in sent:
+                with contextlib.suppress(OSError):  # the reader has gone
+                    self.wfile.write(part)
+                time.sleep(0.2)
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    with HTTPServer(("127.0.0.1", 0), Answer) as made:
+        threading.Thread(target=made.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{made.server_port}/manylinux_2_17_x86_64.whl", sent
+        made.shutdown()
+
+
+@pytest.mark.parametrize(("whole", "says"), [(60, "IncompleteRead"), (0.5, "it was not there after")])
+def test_a_download_that_breaks_off_or_drips_is_named(
+    whole: float, says: str, server: tuple[str, list[bytes]], uv: Any, tmp_path: Path
+) -> None:
+    address, sent = server
+    sent += [b"x"] * 8
+    uv.WHOLE = whole
+    lock(tmp_path, url=address)
+    with pytest.raises(SystemExit, match=rf"could not download {address}: .*{says}.* Install uv by hand"):
         uv.main()
 
 

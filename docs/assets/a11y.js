@@ -61,11 +61,13 @@
   }
 
   /* A landmark for each heading is noise to those who move by landmarks. */
-  function landmarks() {
+  function roles() {
     for (const nav of document.querySelectorAll(".md-nav--secondary nav")) {
       nav.role = "none";
       nav.removeAttribute("aria-label");
     }
+    /* What the theme says for a moment. */
+    one(".md-dialog")?.setAttribute("role", "status");
   }
 
   const open = (id) => document.getElementById(id)?.checked;
@@ -98,7 +100,7 @@
   const fix = () => {
     due = false;
     buttons();
-    landmarks();
+    roles();
     scrollers();
   };
   const later = () => {

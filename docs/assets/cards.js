@@ -11,12 +11,14 @@
       // The site's own file. It is parsed as a document of its own, in which nothing runs.
       const shown = new DOMParser().parseFromString(await answer.text(), "text/html").body;
       const code = shown.querySelector("code");
-      code.tabIndex = 0; // it scrolls sideways
-      guideCopy(code);
+      // It scrolls sideways.
+      code.tabIndex = 0;
+      window.guideCopy?.(code);
       card.append(...shown.childNodes);
       link.remove();
     } catch {
-      delete link.dataset.asked; // from a file, or without a network: the link stays
+      // From a file, or without a network: the link stays.
+      delete link.dataset.asked;
     }
   }
 

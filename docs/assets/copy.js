@@ -3,6 +3,9 @@
  */
 (() => {
   "use strict";
+  /* A page from another machine without encryption. */
+  if (!navigator.clipboard) return;
+
   function button(code) {
     const made = document.createElement("button");
     made.type = "button";
@@ -11,8 +14,10 @@
     made.ariaLabel = made.title = "Copy to clipboard";
     made.addEventListener("click", async () => {
       const { needs } = code.closest(".highlight")?.dataset ?? {};
-      await navigator.clipboard.writeText((needs ? needs + "\n\n" : "") + code.textContent);
-      window.alert$?.next("Copied to clipboard");
+      const text = (needs ? needs + "\n\n" : "") + code.textContent;
+      /* The browser, or the reader, may forbid it. */
+      const said = await navigator.clipboard.writeText(text).then(() => "Copied to", () => "Could not copy to");
+      window.alert$?.next(`${said} clipboard`);
     });
     const box = document.createElement("div");
     box.className = "md-code__nav";
@@ -23,7 +28,6 @@
   /* A few milliseconds at a time: a reader may want to scroll. */
   function fill() {
     const end = performance.now() + 6;
-    if (!navigator.clipboard) return; // a page from another machine without encryption
     for (const code of document.querySelectorAll(".md-typeset pre > code:not(.md-code__nav ~ code)")) {
       if (performance.now() > end) return later();
       button(code);

@@ -32,7 +32,8 @@
     const color = given(inputs[index]);
     __md_set("__palette", { index, color });
     const { scheme } = index ? color : given(inputs[dark.matches ? 2 : 1]);
-    body.setAttribute("data-md-color-switching", ""); // no fading
+    // No fading.
+    body.setAttribute("data-md-color-switching", "");
     body.setAttribute("data-md-color-scheme", scheme);
     root.style.colorScheme = scheme === "slate" ? "dark" : "light";
     button(index);
@@ -43,7 +44,8 @@
   inputs.forEach((input, index) => input.addEventListener("change", () => choose(index)));
   inputs[0].form.addEventListener("keydown", (event) => {
     if (event.key !== "Enter") return;
-    event.preventDefault(); // it would send the form
+    // It would send the form.
+    event.preventDefault();
     const next = inputs[(current() + 1) % inputs.length];
     next.click();
     next.focus();

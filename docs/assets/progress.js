@@ -5,7 +5,8 @@
 (() => {
   "use strict";
   const KEY = "tensorflow-at-scale:quiz";
-  let memory = null; // takes the place of a storage that is denied or full
+  // Takes the place of a storage that is denied or full.
+  let memory = null;
 
   function all() {
     if (memory) return memory;

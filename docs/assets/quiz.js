@@ -6,7 +6,8 @@
   const RIGHT = "Right. The reasons are under the answers.";
   const WRONG = "Not right. The reason is under each answer you chose.";
   const MORE = "Not complete: more answers are right.";
-  const shown = new WeakMap(); // question element -> the stored entry it shows, as text
+  // Question element -> the stored entry it shows, as text.
+  const shown = new WeakMap();
 
   const make = (tag, props, ...children) => {
     const element = Object.assign(document.createElement(tag), props);
@@ -60,7 +61,8 @@
         said.textContent = "Cleared.";
       });
       line = make("p", { className: "quiz-score" }, make("span", { className: "quiz-total" }), " ", again, " ", said);
-      const room = document.querySelector(".quiz-end"); // where the build left one
+      // Where the build left one.
+      const room = document.querySelector(".quiz-end");
       if (room) room.append(line);
       else boxes.at(-1).after(line);
     }
@@ -121,7 +123,8 @@
     else shown.set(box, "null");
   }
 
-  window.guideQuiz = { enhance, restore }; // for the self-check page
+  // For the self-check page.
+  window.guideQuiz = { enhance, restore };
   /* A few milliseconds at a time: a reader may want to scroll. */
   function start() {
     const end = performance.now() + 6;
@@ -139,8 +142,10 @@
     questions().filter((box) => box.dataset.ready).forEach((box) => restore(box));
     score();
   }
-  addEventListener("storage", (event) => progress.concerns(event) && refresh()); // another tab
-  addEventListener("pageshow", (event) => event.persisted && refresh()); // Back, from the browser's cache of pages
+  // Another tab.
+  addEventListener("storage", (event) => progress.concerns(event) && refresh());
+  // Back, from the browser's cache of pages.
+  addEventListener("pageshow", (event) => event.persisted && refresh());
   // Both: with instant navigation Material tells of each page, but not on file:// and not in another builder.
   if (document.readyState === "loading") addEventListener("DOMContentLoaded", start);
   else start();

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hooks import bank
+from hooks.errors import GuideError
 from tests.hooks import house
 from tests.hooks.house import MANY, PATH, QUIZ
 
@@ -37,6 +38,21 @@ def test_every_question_is_found_with_its_html(page: bank.PageHtml) -> None:
     assert all(one.html.startswith("<fieldset") and one.html.endswith("</fieldset>") for one in found)
     assert "Which are true?" in found[1].html
     assert "Which are true?" not in found[0].html
+
+
+def test_html_in_a_reason_does_not_cut_a_question(page: bank.PageHtml) -> None:
+    raw = "<fieldset><p>x</p></fieldset>"
+    whole = bank.gather([replace(page, html=page.html.replace("The gradients", f"{raw} The gradients"))])[0]
+    assert whole.html.replace(f"{raw} ", "") == bank.gather([page])[0].html
+
+
+@pytest.mark.parametrize("raw", ["<fieldset>", "</fieldset>", MANY])
+def test_a_question_that_cannot_be_cut_out_is_named(page: bank.PageHtml, raw: str) -> None:
+    more = house.render(MANY)[0] if raw is MANY else raw
+    kept = replace(page, html=page.html.replace(house.render(MANY)[0], "") if raw is MANY else page.html)
+    broken = replace(kept, html=kept.html.replace("The gradients", f"{more} The gradients"))
+    with pytest.raises(GuideError, match=rf":\d+: question `{'many' if raw is MANY else 'weights'}` stands in another"):
+        bank.gather([broken])
 
 
 def test_it_is_explained_where_its_program_is_first_used(page: bank.PageHtml) -> None:

@@ -46,6 +46,12 @@ def test_files_are_joined_in_order(tmp_path: Path) -> None:
     assert bundle.join(["b.js", "a.js"], tmp_path) == "b()\n;\na()\n;"
 
 
+def test_a_file_that_is_not_utf8_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.css").write_bytes(b"a {}\n/* \xe9 */\n")
+    with pytest.raises(GuideError, match=r"a\.css:2: a character here is not UTF-8"):
+        bundle.join(["a.css"], tmp_path)
+
+
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(GuideError, match=r"mkdocs\.yml:\d+: `assets/site\.css` does not exist in docs/"):
         bundle.join(["assets/site.css"], tmp_path)

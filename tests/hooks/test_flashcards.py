@@ -6,6 +6,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from hooks import flashcards, glossary
+from hooks.errors import GuideError
 
 SOURCE = """\
 # Glossary
@@ -39,7 +40,7 @@ def test_each_word_has_a_card_that_works_without_javascript() -> None:
 
 
 def test_no_word_is_lost_in_silence() -> None:
-    with pytest.raises(ValueError, match="the id `per-replica-batch`"):
+    with pytest.raises(GuideError, match=r"docs/glossary\.md:9: .* does not have the anchor `per-replica-batch`"):
         flashcards.words(glossary.parse(SOURCE), HTML.replace('id="per-', 'id="'), "glossary/")
 
 

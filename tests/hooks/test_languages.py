@@ -101,6 +101,17 @@ def test_what_does_not_run_is_still_read(tmp_path: Path) -> None:
         languages.check(block("sh", "if then", run="no"), root=tmp_path)
 
 
+def test_a_command_finds_nothing_of_the_contributor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "settings").write_text("exit 3\n")
+    for name in ("BASH_ENV", "GIT_DIR", "HOME", "NODE_OPTIONS", "TF_X", "TMPDIR", "XDG_CONFIG_HOME"):
+        value = "--no-such-option" if name == "NODE_OPTIONS" else str(tmp_path / "settings")
+        monkeypatch.setenv(name, value)
+    empty = 'test -d "$HOME" && test -z "$(ls -A "$HOME")" && test -d "$TMPDIR" && touch "$HOME/a" "$TMPDIR/b"\n'
+    unset = 'test -z "${BASH_ENV-}${GIT_DIR-}${TF_X-}${XDG_CONFIG_HOME-}"\n'
+    languages.check(block("bash", empty + unset), root=tmp_path)
+    languages.check(block("js", "import os from 'node:os';\nos.tmpdir();\n"), root=tmp_path)
+
+
 def test_a_time_limit_ends_it_with_its_children(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(languages, "SECONDS", 1)
     start = time.monotonic()

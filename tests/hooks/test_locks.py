@@ -202,6 +202,12 @@ def test_a_broken_file_is_refused_with_its_line(program: Program, change: Any, s
     assert "run make record LOCK=next" in caught.value.cure
 
 
+def test_a_file_that_is_not_utf8_is_refused(program: Program) -> None:
+    locks.file_of("next").write_bytes(lock_outcomes.to_text({program.path: run(program)}).encode() + b"\xe9")
+    with pytest.raises(GuideError, match=r"outcomes\.json:\d+: a character here is not UTF-8"):
+        locks.load("next")
+
+
 def test_an_outcome_names_no_place_of_this_machine(program: Program) -> None:
     said = f"a.py:3: OSError: {ROOT}/.venv/bin/python and '/var/tmp/guide-1ab2/31/tmp/tmpx/digits'"
     assert failed(program, said).error == "a.py:3: OSError: .venv/bin/python and 'tmpx/digits'"
@@ -373,6 +379,7 @@ def make(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 FAILS = """\
 for name; do last=$file; file=$name; [ "$last" = --output-file ] && echo cut > "$name"; done
+echo "$1" >> asked
 [ "$1" = export ]
 """
 
@@ -385,8 +392,9 @@ def test_a_lock_that_cannot_be_made_again_stays_as_it_was(tmp_path: Path) -> Non
     (tmp_path / "uv").write_text(FAILS)
     done = make("-f", str(ROOT / "Makefile"), "-C", str(tmp_path), "lock", "LOCK=next", "UV=sh uv")
     assert done.returncode
-    assert (folder / "requirements.txt.part").read_text() == "cut\n", "it came to the second command"
+    assert (tmp_path / "asked").read_text() == "export\npip\n", "it came to the second command"
     assert (folder / "requirements.txt").read_text() == "old\n"
+    assert not (folder / "requirements.txt.part").exists()
 
 
 def test_make_refuses_an_unknown_lock() -> None:

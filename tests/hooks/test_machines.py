@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -14,6 +15,7 @@ from hooks import errors, feed, redirects, structured
 from hooks.errors import GuideError
 from hooks.records import Record
 from hooks.used import Question
+from tests import node
 
 SITE = ("Guide", "https://example.org/guide/")
 ATOM = "{http://www.w3.org/2005/Atom}"
@@ -126,6 +128,21 @@ def test_a_moved_page_leads_on() -> None:
     assert 'content="0; url=../../new/page/#x"' in html
     assert 'href="https://example.org/guide/new/page/#x"' in html
     assert "noindex" in html
+
+
+@pytest.mark.parametrize(("asked", "shown"), [("", []), ("#b", ["https://example.org/new/#b"])])
+def test_a_heading_that_is_asked_for_replaces_that_of_the_target(asked: str, shown: list[str]) -> None:
+    code = """
+      const [script, hash] = process.argv.slice(1), shown = [];
+      globalThis.location = { hash, replace: (url) => shown.push(String(url)) };
+      globalThis.document = { querySelector: () => ({ href: "https://example.org/new/#a" }) };
+      require(script);
+      console.log(JSON.stringify(shown));
+    """
+    script = str(errors.ROOT / "docs" / redirects.SCRIPT)
+    command = [node.path(), "-e", code, "--", script, asked]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert json.loads(done.stdout) == shown
 
 
 def test_an_old_anchor_stands_before_the_new_one() -> None:

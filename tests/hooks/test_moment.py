@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 @pytest.fixture(autouse=True)
 def _plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
+    monkeypatch.delenv("GIT_DIR", raising=False)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
 
 
@@ -53,3 +54,20 @@ def test_sources_without_a_history_get_the_earliest(tmp_path: Path, monkeypatch:
     assert moment.of_sources(root) == moment.EARLIEST
     monkeypatch.setenv("PATH", "")
     assert moment.of_sources(root) == moment.EARLIEST
+
+
+def test_a_git_that_refuses_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where the folder belongs to another user: the earliest time in its place would date the site 1980."""
+    root = tmp_path / "project"
+    root.mkdir()
+    subprocess.run(["git", "init", "-q"], cwd=root, check=True, timeout=30)
+    with pytest.raises(errors.GuideError, match=r"git does not say .*any commits"):
+        moment.of_sources(root)
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+    for name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"):  # a machine may take every folder for safe
+        monkeypatch.setenv(name, os.devnull)
+    with pytest.raises(errors.GuideError, match=r"git does not say .*dubious ownership"):
+        moment.of_sources(root)
+    (root / "docs").mkdir()
+    with pytest.raises(errors.GuideError, match=r"git does not say .*dubious ownership"):
+        moment.of_sources(root / "docs")

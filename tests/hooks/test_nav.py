@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from mkdocs.structure.files import File, Files
 from mkdocs.structure.nav import Link, Navigation, Section
 
 from hooks import errors, nav, settings
@@ -27,7 +28,7 @@ def test_what_nav_names_and_what_it_leaves_out(root: Path) -> None:
     picture: Any = SimpleNamespace(file=SimpleNamespace(src_uri="dot.png"))
     items = [page, Link("X", "b/c.md"), Section("Y", [page]), Section("Z", []), Link("W", "https://x.org/")]
     files: Any = SimpleNamespace(
-        documentation_pages=lambda: [SimpleNamespace(src_uri=name) for name in ("a.md", "b/d.md")]
+        documentation_pages=lambda: [SimpleNamespace(src_uri=name, dest_uri=name) for name in ("a.md", "b/d.md")]
     )
     said = [str(wrong) for wrong in nav.wrong_nav(Navigation(items, [page, page, picture]), files, "docs")]
     assert [one.partition(". Fix")[0] for one in said] == [
@@ -39,8 +40,24 @@ def test_what_nav_names_and_what_it_leaves_out(root: Path) -> None:
     ]
 
 
+def test_two_pages_of_one_address(root: Path) -> None:
+    files: Any = [File(name, "docs", "site", True) for name in ("how.md", "how/index.md", "other.md")]
+    pages: Any = [SimpleNamespace(file=file, is_homepage=False) for file in files]
+    [wrong] = nav.wrong_nav(Navigation(pages, pages), Files(files), "docs")
+    assert str(wrong).startswith("docs/how/index.md: docs/how.md and docs/how/index.md have one address")
+
+
+@pytest.mark.parametrize(("name", "wrong"), [("a/b.html", True), ("a.HTM", True), ("a.xhtml", True), ("a.js", False)])
+def test_no_page_is_published_as_it_is(name: str, wrong: bool) -> None:
+    assert (nav.wrong_file(f"docs/{name}") is not None) == wrong
+
+
 @pytest.mark.parametrize(
-    ("path", "right"), [("a/b-c.2.md", True), ("A.md", False), ("a_b.md", False), ("a b.md", False)]
+    ("path", "right"),
+    [
+        *[("a/b-c.2.md", True), ("A.md", False), ("a_b.md", False), ("a b.md", False)],
+        *[("a.ipynb", True), ("a.markdown", False), ("a.mdown", False), ("a.mkdn", False), ("a.mkd", False)],
+    ],
 )
 def test_the_name_of_a_page_is_an_address(path: str, right: bool) -> None:
     assert (nav.wrong_address(f"docs/{path}", path) is None) == right

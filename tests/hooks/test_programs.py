@@ -145,6 +145,8 @@ METADATA_MISTAKES = {
     "alone as number": ("# alone = true", "# alone = 1", "'alone'", "# alone"),
     "tolerance above one": ("# devices = 2", "# tolerance = 2.0", "'tolerance'", "# tolerance"),
     "env with a number": ('"1"', "1", "'env'", "# env"),
+    "env with a name that is none": ("TF_USE_LEGACY_KERAS", '"A=B"', "'env'", "# env"),
+    "env with a null": ('"1"', '"\\u0000"', "'env'", "# env"),
     "guide no table": ("# [tool.guide]", "# tool.guide = 1", "", None),
 }
 
@@ -238,6 +240,19 @@ def test_a_file_beside_a_program_is_part_of_its_hash(tmp_path: Path) -> None:
     assert programs.load(path, root=tmp_path).sha256 == before.sha256
     beside.write_text("two")
     assert programs.load(path, root=tmp_path).sha256 != before.sha256
+
+
+@pytest.mark.parametrize("name", ["server.py", "\\u0073erver.py"])
+def test_a_file_that_a_program_names_must_be_text(tmp_path: Path, name: str) -> None:
+    """Also where TOML's escapes hide it; the notebook writes such files from its cells."""
+    text = with_file().replace("server.py", name)
+    error = mistake(tmp_path, text)
+    assert error.cause == "[tool.guide] names 'server.py' in files, but there is no such file beside the program"
+    assert error.line == line_of(text, "# files")
+    (tmp_path / "strategies" / "server.py").write_bytes(b"\xff")
+    error = mistake(tmp_path, text)
+    assert error.cause == "[tool.guide] names 'server.py' in files, but this is no text in UTF-8"
+    assert error.line == line_of(text, "# files")
 
 
 def test_the_programs_that_need_a_file(tmp_path: Path) -> None:

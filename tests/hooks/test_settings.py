@@ -59,3 +59,9 @@ def test_a_text_that_is_not_utf8_is_named_with_its_line(root: Path) -> None:
     with pytest.raises(GuideError, match=r"^a\.md:3: a character here is not UTF-8") as caught:
         errors.read(root / "a.md")
     assert caught.value.line == 3
+
+
+def test_a_page_that_leads_to_no_file_is_named(root: Path) -> None:
+    (root / "a.md").symlink_to("gone.md")
+    with pytest.raises(GuideError, match=r"^a\.md: it cannot be read \(No such file or directory\)"):
+        errors.read(root / "a.md")

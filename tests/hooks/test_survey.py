@@ -61,7 +61,29 @@ def test_a_day_that_is_none_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["{}", "[1]", "no json", '{"made_by": 1}'])
 def test_a_file_that_is_no_survey(tmp_path: Path, text: str) -> None:
     (tmp_path / "a.json").write_text(text)
-    with pytest.raises(Missing, match=r"a\.json does not hold"):
+    with pytest.raises(Missing, match=r"a\.json is no survey: "):
+        survey.read("a.json", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"versions": ["keras"]}, "'versions' is not a table of text"),
+        ({"source": 1}, "'source' is not text"),
+        ({"columns": "one"}, "'columns' is not a list of text"),
+        ({"rows": [[]]}, "'rows' is not a list of rows of cells"),
+        ({"rows": [[{"text": "no address"}]]}, "'rows' is not a list of rows of cells"),
+    ],
+)
+def test_a_value_that_the_table_could_not_show(tmp_path: Path, changes: dict[str, Any], says: str) -> None:
+    (tmp_path / "a.json").write_text(json.dumps(content(**changes)))
+    with pytest.raises(Missing, match=rf"a\.json is no survey: {says}"):
+        survey.read("a.json", tmp_path)
+
+
+def test_a_survey_that_is_not_utf8(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_bytes(b'"\xe9"')
+    with pytest.raises(Missing, match="it is no JSON in UTF-8"):
         survey.read("a.json", tmp_path)
 
 

@@ -312,6 +312,13 @@ MUTATIONS = [
     ),
     # Questions.
     Mutation(
+        "a fieldset in a reason that never ends",
+        PAGE,
+        "Three was left out.",
+        "Three was <fieldset> left out.",
+        "plain.md:86: question `plain-total` stands in another one, or its `fieldset` does not end",
+    ),
+    Mutation(
         "a flipped key", PAGE, "- [x] Six", "- [ ] Six", "plain.md:86: question `plain-total` has no right option"
     ),
     Mutation(
@@ -455,6 +462,13 @@ MUTATIONS = [
         "a term without a source", GLOSSARY, " [OEIS](https://oeis.org/wiki/Addend)", "", "glossary.md:10: the term"
     ),
     Mutation(
+        "a term that another heading says too",
+        GLOSSARY,
+        "# Glossary\n",
+        "# Glossary\n\n## Addend\n",
+        "docs/glossary.md:12: the heading of the term 'Addend' does not have the anchor `addend`",
+    ),
+    Mutation(
         "a term without a definition",
         GLOSSARY,
         "What an addition gives. [OEIS](https://oeis.org/wiki/Sum)\n",
@@ -587,6 +601,27 @@ MUTATIONS = [
         None,
         "---\ndescription: Words.\n---\n# Mine\n",
         "docs/My page.md: the name of this page becomes its address, and is none",
+    ),
+    Mutation(
+        "a page that nothing collects",
+        "docs/demo/extra.markdown",
+        None,
+        "---\ndescription: Words.\n---\n# Mine\n\n```python\nprint(1 / 0)\n```\n",
+        "docs/demo/extra.markdown: nothing runs the blocks of a page with this suffix",
+    ),
+    Mutation(
+        "a page of HTML",
+        "docs/assets/raw.html",
+        None,
+        "<script>alert(1)</script>\n",
+        "docs/assets/raw.html: a page of HTML is published as it is",
+    ),
+    Mutation(
+        "two pages of one address",
+        "docs/labs/tiny.md",
+        None,
+        "---\ndescription: Words.\n---\n# Mine\n",
+        "docs/labs/tiny.ipynb and docs/labs/tiny.md have one address",
     ),
     Mutation(
         "a page of nav that does not exist",

@@ -31,7 +31,7 @@ def answer(folder):
     images = np.load(folder / "images.npy")
     seen = {"devices": len(tf.config.list_logical_devices())}
     answers = {}
-    for form in ("export", "tf.saved_model.save"):
+    for form in ("export", "in the scope", "tf.saved_model.save"):
         served = tf.saved_model.load(folder / form).signatures["serving_default"]
         (seen[form],) = served.structured_input_signature[1]  # the name of its input
         answers[form] = served(**{seen[form]: tf.constant(images)})["output_0"]
@@ -89,6 +89,8 @@ folder = Path(work.name)
 model.export(folder / "export", verbose=False)
 model.export(folder / "model.tflite", format="litert", verbose=False)
 model.save(folder / "model.keras")
+with strategy.scope():
+    model.export(folder / "in the scope", verbose=False)
 tf.saved_model.save(model, folder / "tf.saved_model.save")  # for comparison
 # --8<-- [end:save]
 
@@ -175,6 +177,9 @@ claims = {
     "one_replica_per_device": replicas == len(devices),
     "fresh_process_has_one_device": seen["devices"] == 1,
     "export_gives_the_same_numbers": largest["export"] < 1e-5,
+    "export_in_the_scope_is_the_same": np.array_equal(
+        answers["in the scope"], answers["export"]
+    ),
     "keras_file_gives_the_same_numbers": largest["keras"] < 1e-5,
     "tf_save_gives_the_same_numbers": largest["tf.saved_model.save"] < 1e-5,
     "loaded_weights_are_plain": "Mirrored" not in seen["variable"],

@@ -243,7 +243,7 @@ claims = {
     "int8_is_not_a_quarter_here": size["int8"] > 0.3 * size["float32"],
     "float16_errs_less_than_int8": error["float16"] < 0.2 * error["int8"],
     "int8_keeps_the_accuracy": abs(accuracy["int8"] - keras_accuracy) < 0.02,
-    "int8_errs": error["int8"] > 1e-3,
+    "int8_errs": error["int8"] > 0.01,
     "same_digit_nearly_always": min(row[4] for row in rows) > 0.98,
     "by_hand_equals_litert": np.array_equal(scaled_by_hand, scaled_by_litert),
     "int8_input_spans_the_data": np.allclose(
@@ -265,7 +265,7 @@ claims = {
         for row in wide_rows
         if row[0] == "dense" and row[1] in ("dynamic range", "int8")
     ),
-    "fewer_bits_save_hardly_any_time": min(took.values()) > 0.6 * took["float32"],
+    "fewer_bits_save_hardly_any_time": min(took.values()) > 0.8 * took["float32"],
     "faster_than_a_keras_call": keras_us > 10 * results["float32"][1],
     "faster_than_a_compiled_call": signature_us > 2 * results["float32"][1],
     "an_eager_call_is_slower_than_a_compiled_one": keras_us > 2 * signature_us,

@@ -73,15 +73,17 @@ def probe(address, path):
 
 # --8<-- [start:command]
 READY = r"""
-exec 3<>/dev/tcp/$1/$2
-printf 'GET /v1/models/%s HTTP/1.0\r\n\r\n' "$3" >&3
-grep --quiet '"AVAILABLE"' <&3
+for path in "${@:3}"; do
+  exec 3<>/dev/tcp/$1/$2
+  printf 'GET /v1/models/%s HTTP/1.0\r\n\r\n' "$path" >&3
+  grep --quiet '"AVAILABLE"' <&3 || exit 1
+done
 """
 
 
-def ready(address, path):
-    """Return the exit code of a probe that needs only bash and grep: 0 where a version is available."""
-    command = ["bash", "-c", READY, "probe", *address.split(":"), path]
+def ready(address, *paths):
+    """Return the exit code of a probe that needs only bash and grep: 0 where each path has a version."""
+    command = ["bash", "-c", READY, "probe", *address.split(":"), *paths]
     return subprocess.run(
         command, check=False, stderr=subprocess.DEVNULL, timeout=30
     ).returncode
@@ -122,7 +124,8 @@ with work, ModelServer(*flags) as server:
     # --8<-- [end:states]
     # --8<-- [start:bash]
     codes = {path: ready(server.rest, path) for path in seen}
-    print(codes)
+    both = ready(server.rest, "digits/versions/1", "digits/versions/2")
+    print(codes, "- versions 1 and 2:", both)
     # --8<-- [end:bash]
 gone, code_of_nobody = probe(server.rest, "digits"), ready(server.rest, "digits")
 
@@ -137,6 +140,7 @@ claims = {
     "bash_finds_what_the_probe_finds": all(
         (codes[path] == 0) == seen[path][1] for path in seen
     ),
+    "bash_fails_where_one_of_two_versions_fails": both == 1,
     "bash_fails_where_nobody_answers": code_of_nobody == 1,
 }
 measures = {"server": server.name}

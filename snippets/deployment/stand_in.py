@@ -12,12 +12,14 @@ With arguments it serves, with seven flags of `tensorflow_model_server`; without
 itself against the signature that it serves. It is no TensorFlow Serving: one request is
 one call of the signature, in Python. It knows no batching, no labels, no Classify or
 Regress, no base64 or text answers over REST, no limits and no metrics, and it does not
-wait for a first version. Errors that TensorFlow Serving would raise have its words; those
-that only this server raises begin with "stand-in:".
+wait for a first version. Errors that TensorFlow Serving would raise have the words of its
+release 2.20.0; those that only this server raises begin with "stand-in:".
 """
 
 import argparse
+import contextlib
 import json
+import math
 import os
 import pathlib
 import re
@@ -46,7 +48,8 @@ from tensorflow_serving.apis import (
 from tensorflow_serving.config import model_server_config_pb2
 
 WARMUP, MOST_WARMUP = "assets.extra/tf_serving_warmup_requests", 1000
-JSON_TYPE = {str: "String", dict: "Object", type(None): "Null", bool: "Boolean"}
+MOST_SHOWN = 256  # characters of a value in a message
+JSON_TYPE = {str: "String", dict: "Object", type(None): "Null"}
 MODEL = r"/v1/models/([^/:]+)(?:/versions/(\d+))?"
 PATHS = {
     "GET": re.compile(MODEL + r"(?:/(metadata))?"),
@@ -90,11 +93,16 @@ class Version:
             text = f"input size does not match signature: {len(sent)}!={len(need)} "
             text += f"len({a}) != len({b}). Sent extra: {extra}. Missing but required: "
             refuse(f"{text}{missing}.")
+        for key in sorted(set(known) - set(arrays)):
+            text = f"Signature input alias: {key}(feed name: {known[key].name}) not "
+            text += (
+                "found in request and no default value provided. Inputs expected to "
+            )
+            text += (
+                f"be in the request {{{','.join(sorted(arrays))}}}, or default input "
+            )
+            refuse(text + "alias set: ")
         for key, array in arrays.items():
-            if key not in known:
-                text = f"input tensor alias not found in signature: {key}. Inputs "
-                text += f"expected to be in the set {{{','.join(sorted(known))}}}."
-                refuse(text)
             kind, shape = tf.as_dtype(known[key].dtype), known[key].tensor_shape
             if tf.as_dtype(array.dtype) != kind:
                 text = f"stand-in: {key} is {array.dtype}, "
@@ -239,73 +247,149 @@ class Predictor(
         return self.answer(request, context, Model.status)
 
 
-def leaves(value):
-    """Yield what a nested list holds."""
-    for item in value if isinstance(value, list) else ():
-        yield from leaves(item)
+def pieces(value, before="", indent="\n"):
+    """Yield JSON piece by piece: objects on several lines, arrays on one."""
+    if isinstance(value, dict):
+        yield before + "{"
+        for number, (key, item) in enumerate(value.items()):
+            yield f"{',' if number else ''}{indent}    {json.dumps(key, ensure_ascii=False)}"
+            yield from pieces(item, ": ", indent + "    ")
+        yield (indent if value else "") + "}"
+    elif isinstance(value, list):
+        yield before + "["
+        for number, item in enumerate(value):
+            yield from pieces(item, ", " if number else "", indent + "    ")
+        yield "]"
+    else:
+        yield before + json.dumps(value, ensure_ascii=False)
+
+
+def shown(value):
+    """Write a JSON value as TensorFlow Serving's messages do, which end a long one early."""
+    text = ""
+    for piece in pieces(value):
+        if len(text) < MOST_SHOWN:
+            text += piece
+    return f"JSON Value: {text}"
+
+
+def shape_of(value):
+    """Return the shape that the first items of nested lists have."""
     if not isinstance(value, list):
-        yield value
+        return ()
+    return (len(value), *(shape_of(value[0]) if value else ()))
 
 
-def misfit(value, info, size):
-    """Say why a JSON value is no tensor of this type and size; None where it is one."""
+def misfit(value, info, shape, level=0):
+    """Say why a JSON value is no tensor of this type and shape; None where it is one."""
+    if isinstance(value, list):
+        if level >= len(shape):
+            rank = len(shape)
+            return f"Encountered list at unexpected level: {level} expected < {rank}"
+        if len(value) != shape[level]:
+            text = f"Encountered list at unexpected size: {len(value)} at level: "
+            return f"{text}{level} expected size: {shape[level]}"
+        found = (misfit(item, info, shape, level + 1) for item in value)
+        return next(filter(None, found), None)
+    if level != len(shape):
+        text = f"{shown(value)} found at incorrect level: {level + 1} in the JSON DOM."
+        return f"{text} Expected at level: {len(shape)}"
     kind = tf.as_dtype(info.dtype)
     fits = str if kind == tf.string else (int, float) if kind.is_floating else int
-    items = list(leaves(value))
-    for item in items:
-        if not isinstance(item, fits) or isinstance(item, bool):
-            name = JSON_TYPE.get(type(item), "Number")
-            wanted = types_pb2.DataType.Name(info.dtype)[3:].lower()
-            text = f"JSON Value: {json.dumps(item)} Type: {name}"
-            return f"{text} is not of expected type: {wanted}"
-    if len(items) != size:
-        return f"Expecting tensor size: {size} but got: {len(items)}"
+    if isinstance(value, bool) != kind.is_bool or not isinstance(value, fits):
+        named = str(value) if isinstance(value, bool) else "Number"
+        named = JSON_TYPE.get(type(value), named)
+        wanted = types_pb2.DataType.Name(info.dtype)[3:].lower()
+        return f"{shown(value)} Type: {named} is not of expected type: {wanted}"
     return None
 
 
-def array_of(value, info, where):
-    """Make an array of a JSON list of equal rows; refuse the first row that does not fit."""
+def unlike(value, first):
+    """Say why a row is not of the shape of the first one; None where it is."""
+    shape, wanted = shape_of(value), shape_of(first)
+    sizes = math.prod(wanted), math.prod(shape)
+    if sizes[0] != sizes[1]:
+        return f"Expecting tensor size: {sizes[0]} but got: {sizes[1]}"
+    if shape != wanted:
+        texts = [f"[{','.join(map(str, one))}]" for one in (wanted, shape)]
+        return f"Expecting shape {texts[0]} but got: {texts[1]}"
+    return None
+
+
+def array_of(value, info):
+    """Make an array of nested lists of JSON; refuse what is no tensor."""
     kind = tf.as_dtype(info.dtype)
-    try:
+    wanted = "if" if kind.is_floating else "b" if kind.is_bool else "i"
+    with contextlib.suppress(ValueError):  # lists of different lengths
         array = np.asarray(value)
-        if array.dtype.kind in ("if" if kind.is_floating else "i"):
+        if array.dtype.kind in wanted:
             return array.astype(kind.as_numpy_dtype)
-    except ValueError:
-        pass  # rows of different lengths; the loop names the first
-    size = len(list(leaves(value[0])))
-    for number, row in enumerate(value):
-        if text := misfit(row, info, size):
-            refuse(where.format(number) + text)
+    if text := misfit(value, info, shape_of(value)):
+        refuse(text)
     return np.asarray(value, kind.as_numpy_dtype)
 
 
+def array_of_rows(rows, info, where):
+    """Make an array of rows; refuse the first that does not fit, and say where it is."""
+    try:
+        return array_of(rows, info)
+    except RefusedError:
+        for number, row in enumerate(rows):
+            if isinstance(row, dict) and where == "{}":
+                text = f"Expecting value/list but got object at item {number}"
+                refuse(f"{text} of input list")
+            text = misfit(row, info, shape_of(row)) or unlike(row, rows[0])
+            if text:
+                refuse(ROW.format(where.format(number)) + text)
+        raise
+
+
 ROW = "Failed to process element: {} of 'instances' list. Error: INVALID_ARGUMENT: "
+SEVERAL = "multiple input tensors required as per tensorinfo_map"
 
 
 def arrays_of_json(body, known):
-    """Return the inputs of a REST request, and whether they came as rows."""
+    """Return the inputs of a REST request."""
     rows = "instances" in body
-    if rows == ("inputs" in body):
+    if rows and "inputs" in body:
+        text = "Not formatted correctly expecting only one of 'inputs' or 'instances'"
+        refuse(f"{shown(body)} {text} keys to exist ")
+    if not rows and "inputs" not in body:
         refuse("Missing 'inputs' or 'instances' key")
     value = body["instances" if rows else "inputs"]
-    if not isinstance(value[0] if rows and value else value, dict):
+    if rows and not isinstance(value, list):
+        refuse(f"{shown(body)} Expecting 'instances' to be an list/array")
+    if rows and not value:
+        refuse(f"{shown(body)} No values in 'instances' array")
+    if not isinstance(value[0] if rows else value, dict):
         if len(known) > 1:
-            refuse("stand-in: several inputs need their names")
-        columns = {next(iter(known)): value}
-    elif rows:
-        for number, row in enumerate(value):
-            for key in set(row) - set(known):
+            text = "instances is a plain list, but expecting list of objects as "
+            if not rows:
+                text = "inputs is a plain value/list, but expecting an object as "
+            refuse(text + SEVERAL)
+        [(key, info)] = known.items()
+        return {
+            key: array_of_rows(value, info, "{}") if rows else array_of(value, info)
+        }
+    if not rows:
+        for key in sorted(set(known) - set(value)):
+            refuse(f"Missing named input: {key} in 'inputs' object.")
+        return {key: array_of(value[key], known[key]) for key in known}
+    for number, row in enumerate(value):
+        if not isinstance(row, dict):
+            refuse(f"Expecting object but got list at item {number} of input list")
+        for key in row:
+            if key not in known:
                 where = ROW.format(f"{number} key: {key}")
                 refuse(f"{where}JSON object: does not have named input: {key}")
-            if set(row) != set(known):
-                refuse(f"stand-in: element {number} must have the keys {sorted(known)}")
-        columns = {key: [row[key] for row in value] for key in known}
-    else:
-        columns = value
-        for key in set(known) - set(value):
-            refuse(f"Missing named input: {key} in 'inputs' object.")
-    where = ROW if rows else ""
-    return {key: array_of(columns[key], known[key], where) for key in known}, rows
+        if set(row) != set(known):
+            text = f"Failed to process element: {number} of 'instances' list. JSON "
+            text += shown(row).replace("JSON Value", "object", 1)
+            refuse(f"{text} keys must be equal to: {','.join(sorted(known))}")
+    return {
+        key: array_of_rows([row[key] for row in value], info, f"{{}} key: {key}")
+        for key, info in known.items()
+    }
 
 
 def predict(model, number, body):
@@ -314,7 +398,7 @@ def predict(model, number, body):
     if signature not in version.model.signatures:
         refuse(f'Serving signature name: "{signature}" not found in signature def')
     known = version.declared[signature].inputs
-    arrays, rows = arrays_of_json(body, known)
+    arrays, rows = arrays_of_json(body, known), "instances" in body
     outputs = {k: v.tolist() for k, v in version.run(signature, arrays).items()}
     one = next(iter(outputs.values())) if len(outputs) == 1 else None
     if not rows:
@@ -514,6 +598,7 @@ with tempfile.TemporaryDirectory() as base:
     rows = ask_rest(":predict", {"instances": x.tolist()})["predictions"]
     columns = ask_rest(":predict", {"inputs": {"x": x.tolist()}})["outputs"]
     short = ask_grpc(x[:, :2]), ask_rest(":predict", {"instances": x[:, :2].tolist()})
+    both = ask_rest(":predict", {"instances": [[1.5]], "inputs": {"x": [[1.5]]}})
     save(2)
     servers.models["scale"].poll()
     doubled = ask_grpc(x)
@@ -546,6 +631,8 @@ claims = {
     ),
     "wrong_shape_is_refused": short[0]["code"] == "INVALID_ARGUMENT"
     and short[1]["code"] == 400,
+    "rows_beside_columns_are_refused": both["code"] == 400
+    and "expecting only one of 'inputs' or 'instances' keys" in both["error"],
     "new_version_answers": np.array_equal(doubled["total"], same["total"] * 2),
     "old_version_is_gone": old["code"] == 404,
     "a_port_in_use_is_refused": refused,

@@ -38,7 +38,7 @@ def feature(value):
 for f, path in enumerate(paths):
     with tf.io.TFRecordWriter(path + ".part") as writer:
         for row in range(f, FILES * RECORDS, FILES):
-            large = tf.image.resize(digits.images[row][..., None] * 15, (256, 256))
+            large = tf.image.resize(digits.images[row][..., None] * 15, (512, 512))
             features = {
                 "image": feature(
                     tf.io.encode_png(tf.cast(large, tf.uint8), compression=1).numpy()
@@ -167,10 +167,11 @@ def run(data, step=0.0):
 
 results = {}
 for load, read in {"waiting": from_storage, "decoding": with_decoding}.items():
-    for make in (one_after_another, in_turn, at_once):
-        results[load, make.__name__] = min(
-            (run(make(read)) for _ in range(3)), key=lambda result: result[0]
-        )
+    ways = one_after_another, in_turn, at_once
+    # They take turns, so that a busy moment of the machine meets all.
+    passes = [[run(make(read)) for make in ways] for _ in range(5)]
+    for make, found in zip(ways, zip(*passes, strict=True), strict=True):
+        results[load, make.__name__] = min(found, key=lambda result: result[0])
     first, *others = (
         results[load, make.__name__][0]
         for make in (one_after_another, in_turn, at_once)
@@ -227,8 +228,11 @@ claims = {
     "interleave_alone_is_faster": ratio["waiting", "in_turn"] > 1.3
     and reads["in_turn"] > 1,
     "parallel_reads_overlap": reads["at_once"] > 4,
-    "no_faster_than_the_cores": results["decoding", "at_once"][0]
-    > 0.8 * results["decoding", "one_after_another"][1] / os.cpu_count(),
+    # Seconds on a processor: a core gives one in each second, however busy it is.
+    "decoding_needs_the_processor": results["decoding", "one_after_another"][1]
+    > 2 * results["waiting", "one_after_another"][1],
+    "decoding_at_once_needs_as_much": results["decoding", "at_once"][1]
+    > 0.6 * results["decoding", "one_after_another"][1],
     "waiting_needs_no_processor": results["waiting", "one_after_another"][1]
     < 0.5 * results["waiting", "one_after_another"][0],
     "same_records": sorted(rows["one_after_another"])

@@ -63,7 +63,7 @@ def computing(row, png):
 # --8<-- [start:options]
 digits = load_digits().images[:ROWS, :, :, None] * 15
 pngs = [
-    tf.io.encode_png(tf.cast(tf.image.resize(image, (256, 256)), tf.uint8))
+    tf.io.encode_png(tf.cast(tf.image.resize(image, (512, 512)), tf.uint8))
     for image in digits
 ]
 source = tf.data.Dataset.zip(
@@ -107,16 +107,18 @@ def best(*arguments):
 # --8<-- [end:options]
 
 # --8<-- [start:compare]
+ways = {
+    "naive": (None, options(naive=True)),
+    "8 calls": (CALLS, options(threads=16)),
+    "AUTOTUNE": (tf.data.AUTOTUNE, options(threads=16)),
+    "AUTOTUNE, shared pool": (tf.data.AUTOTUNE, options()),
+}
 results = {}
 for function in (waiting, computing):
-    results[function.__name__, "naive"] = best(function, None, options(naive=True))
-    results[function.__name__, "8 calls"] = best(function, CALLS, options(threads=16))
-    results[function.__name__, "AUTOTUNE"] = best(
-        function, tf.data.AUTOTUNE, options(threads=16)
-    )
-    results[function.__name__, "AUTOTUNE, shared pool"] = best(
-        function, tf.data.AUTOTUNE, options()
-    )
+    # They take turns, so that a busy moment of the machine meets all.
+    passes = [[run(function, *way) for way in ways.values()] for _ in range(5)]
+    for how, found in zip(ways, zip(*passes, strict=True), strict=True):
+        results[function.__name__, how] = min(found, key=lambda result: result[0])
 for name in ("waiting", "computing"):
     seconds, processor, *_ = results[name, "naive"]
     print(f"{name}, naive: {seconds:.2f} s, of them {processor:.2f} s on a processor")
@@ -125,7 +127,8 @@ ratio = {
 }
 for (name, how), value in ratio.items():
     print(f"{name:9} {how:21} {value:.1f}x")
-cores = os.cpu_count()
+may_use = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count()))
+cores = len(may_use(0))  # those that this process may use
 autotuned, on_shared = (
     results["waiting", how][4] for how in ("AUTOTUNE", "AUTOTUNE, shared pool")
 )
@@ -142,7 +145,7 @@ for size in (2, 4, 16):
     )
 shared = run(waiting, CALLS, options())
 print(
-    "the pool that all pipelines share has no more threads than the machine has cores:",
+    "the shared pool has no more threads than the process may use cores:",
     shared[4] <= cores,
 )
 # --8<-- [end:pool]
@@ -188,10 +191,11 @@ claims = {
     "autotune_is_faster": ratio["waiting", "AUTOTUNE"] > 1.5,
     "autotune_takes_the_threads": CALLS < autotuned <= 16,
     "autotune_takes_more_than_the_pool": on_shared > cores,
-    "computing_needs_the_processor": results["computing", "8 calls"][1]
+    # Seconds on a processor: a core gives one in each second, however busy it is.
+    "computing_needs_the_processor": results["computing", "naive"][1]
+    > 2 * results["waiting", "naive"][1],
+    "computing_at_once_needs_as_much": results["computing", "8 calls"][1]
     > 0.6 * results["computing", "naive"][1],
-    "no_faster_than_the_cores": results["computing", "8 calls"][0]
-    > 0.8 * results["computing", "naive"][1] / cores,
     "waiting_needs_no_processor": results["waiting", "naive"][1]
     < 0.5 * results["waiting", "naive"][0],
     "order_is_kept": all(result[2] == list(range(ROWS)) for result in results.values()),

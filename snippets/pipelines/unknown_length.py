@@ -1,6 +1,9 @@
 # /// script
 # requires-python = ">=3.11,<3.14"
 # dependencies = ["tensorflow==2.21.*", "keras==3.15.*"]
+#
+# [tool.guide]
+# seconds = 90
 # ///
 """What `fit` does once too often where the length of the data is unknown, and how to tell it the length."""
 
@@ -122,7 +125,111 @@ def verdict(found):
 verdicts = {case: verdict(found) for case, found in cases.items()}
 # --8<-- [end:compare]
 
+
+# --8<-- [start:loop]
+class Loop:
+    """A loop of your own over the same rows, with the same optimizer."""
+
+    def __init__(self):
+        kernel = keras.layers.Dense(1, use_bias=False, kernel_initializer="ones")
+        self.model = keras.Sequential([keras.Input((2,)), kernel])
+        self.optimizer = keras.optimizers.AdamW(0.1, weight_decay=0.1)
+        self.optimizer.build(self.model.trainable_variables)
+        self.mean = keras.metrics.Mean()
+
+    def update(self, x, y):
+        with tf.GradientTape() as tape:
+            losses = tf.square(self.model(x, training=True) - y)
+            loss = tf.reduce_mean(losses)
+        weights = self.model.trainable_variables
+        self.optimizer.apply(tape.gradient(loss, weights), weights)
+        self.mean.update_state(losses)
+
+    @tf.function
+    def on_batch(self, x, y):
+        self.update(x, y)
+
+    @tf.function
+    def on_next(self, iterator):
+        self.update(*next(iterator))
+
+    @tf.function
+    def on_optional(self, iterator):
+        batch = iterator.get_next_as_optional()
+        if batch.has_value():
+            self.update(*batch.get_value())
+        return batch.has_value()
+
+
+def outside(loop, data):
+    for x, y in data:
+        loop.on_batch(x, y)
+
+
+def until_it_raises(loop, data):
+    iterator = iter(data)
+    try:
+        while True:
+            loop.on_next(iterator)
+    except tf.errors.OutOfRangeError:
+        pass
+
+
+def counted(loop, data):
+    iterator = iter(data)
+    for _ in range(STEPS):
+        loop.on_next(iterator)
+
+
+def as_optional(loop, data):
+    iterator = iter(data)
+    while loop.on_optional(iterator):
+        pass
+
+
+# --8<-- [end:loop]
+
+
+# --8<-- [start:loops]
+def train_in(epoch, data):
+    """Train as `train` does, with a loop of your own; return the same counts."""
+    loop, means = Loop(), []
+    for _ in range(EPOCHS):
+        loop.mean.reset_state()
+        epoch(loop, data)
+        means.append(float(loop.mean.result()))
+    weight = float(loop.model.get_weights()[0][0, 0])
+    return {
+        "mean loss": min(means),
+        "optimizer.iterations": int(loop.optimizer.iterations),
+        "weight decays": round(np.log(weight) / np.log(1 - 0.1 * 0.1)),
+    }
+
+
+with tempfile.TemporaryDirectory() as folder:
+    path = f"{folder}/rows.tfrecord"
+    with tf.io.TFRecordWriter(path) as writer:
+        for _ in range(ROWS):
+            writer.write(row.SerializeToString())
+    told = read(path).apply(tf.data.experimental.assert_cardinality(STEPS))
+    loops = {
+        "for batch in data": train_in(outside, read(path)),
+        "next in the function, until it raises": train_in(until_it_raises, read(path)),
+        "the same, length declared": train_in(until_it_raises, told),
+        "next in the function, as often as there are batches": train_in(
+            counted, read(path)
+        ),
+        "get_next_as_optional in the function": train_in(as_optional, read(path)),
+    }
+for name, found in loops.items():
+    counts = found["optimizer.iterations"], found["weight decays"]
+    print(f"{name}: {counts[0]} updates, {counts[1]} decays", end=", ")
+    print(f"least mean loss {found['mean loss']:.3f}")
+# --8<-- [end:loops]
+
 PLAIN, DROP = cases["as it is"], cases["drop_remainder=True"]
+LOOP_TRUTH = {"mean loss": 1, "optimizer.iterations": RIGHT, "weight decays": RIGHT}
+_, RAISES, _, COUNTED, OPTIONAL = loops.values()
 right = {case for case, words in verdicts.items() if set(words.values()) == {"right"}}
 claims = {
     "length_of_a_file_is_unknown": unknown,
@@ -140,6 +247,13 @@ claims = {
     "too_small_a_length_is_silent": cut["optimizer.iterations"] == EPOCHS * (STEPS - 2)
     and not any(RAN_OUT in text for text in cut["warnings"]),
     "too_large_a_length_raises": bool(refusal),
+    "a_plain_loop_is_right": loops["for batch in data"] == LOOP_TRUTH,
+    "next_inside_updates_too_often": RAISES["optimizer.iterations"] > RIGHT
+    and RAISES["weight decays"] > RIGHT,
+    "next_inside_makes_the_mean_too_small": RAISES["mean loss"] < 0.99,
+    "a_declared_length_cures_a_loop": loops["the same, length declared"] == LOOP_TRUTH,
+    "counting_cures_a_loop": COUNTED == LOOP_TRUTH,
+    "an_optional_cures_a_loop": OPTIONAL == LOOP_TRUTH,
     "fit_warns": any(RAN_OUT in text for text in PLAIN["warnings"]),
     "every_pass_warns": sum(RAN_OUT in text for text in PLAIN["warnings"])
     == 2 * EPOCHS,

@@ -29,26 +29,33 @@ print(
 
 
 # --8<-- [start:model]
-def fit(series, seed):
-    """Train a GRU to name the next value of `series` from the last 24; return its forecasts for the held-out months."""
-    start = len(level) - len(series)  # changes are one shorter than levels
-    known = series[: first_test - start]
-    middle, spread = known.mean(), known.std()
-    scaled = ((series - middle) / spread).astype("float32")
-    windows = np.stack([scaled[i : i + window] for i in range(len(scaled) - window)])[
-        ..., None
-    ]
-    following = scaled[window:][:, None]
-    split = first_test - start - window
+def cut(series):
+    """Return every 24 values in a row, and the value that follows each of them."""
+    last = [series[i : i + window] for i in range(len(series) - window)]
+    return np.stack(last)[..., None], series[window:][:, None]
+
+
+def train(windows, following, seed):
+    """Train a GRU to name the value that follows each window."""
     keras.utils.set_random_seed(seed)
     model = keras.Sequential(
         [keras.Input((window, 1)), keras.layers.GRU(16), keras.layers.Dense(1)]
     )
     model.compile(keras.optimizers.Adam(0.02), loss="mse")
-    one_batch = tf.data.Dataset.from_tensors(
-        (windows[:split], following[:split])
-    ).cache()
+    one_batch = tf.data.Dataset.from_tensors((windows, following)).cache()
     model.fit(one_batch, epochs=60, shuffle=False, verbose=0)
+    return model
+
+
+def fit(series, seed):
+    """Train a GRU on the training months of `series`; return its forecasts for the held-out months."""
+    start = len(level) - len(series)  # changes are one shorter than levels
+    known = series[: first_test - start]
+    middle, spread = known.mean(), known.std()
+    scaled = ((series - middle) / spread).astype("float32")
+    windows, following = cut(scaled)
+    split = first_test - start - window
+    model = train(windows[:split], following[:split], seed)
     return model(windows[split:]).numpy()[:, 0] * spread + middle
 
 
@@ -83,6 +90,41 @@ errors_of = {name: error(forecast) for name, forecast in forecasts.items()}
 for name, value in errors_of.items():
     print(f"{name:35} {value:.2f} ppm off")
 # --8<-- [end:model]
+
+
+# --8<-- [start:split]
+def promise(held_out):
+    """Hold out some windows of the months up to 1990; return how far off a GRU on levels is there."""
+    known = level[:first_test]
+    windows, following = cut(((known - known.mean()) / known.std()).astype("float32"))
+    model = train(windows[~held_out], following[~held_out], 0)
+    off = model(windows[held_out]).numpy() - following[held_out]
+    return float(np.abs(off).mean() * known.std())
+
+
+targets = np.arange(window, first_test)  # the month that each window is to name
+last_part = targets >= np.quantile(targets, 0.75)
+at_random = np.random.default_rng(0).permutation(last_part)
+promised = {"at random": promise(at_random), "last part": promise(last_part)}
+
+
+def also_trained_on(held_out):
+    """Return the share of held-out months that stand in a window of the training rows."""
+    seen = {
+        month
+        for target in targets[~held_out]
+        for month in range(target - window, target)
+    }
+    return float(np.mean([target in seen for target in targets[held_out]]))
+
+
+for name, held_out in {"at random": at_random, "last part": last_part}.items():
+    print(
+        f"{name}: {promised[name]:.1f} ppm off, {also_trained_on(held_out):.0%} of the "
+        "held-out months stand in training rows"
+    )
+print(f"from 1991 on: {errors_of['GRU on levels']:.1f} ppm off")
+# --8<-- [end:split]
 
 behind = (truth - forecasts["GRU on levels"])[: len(truth) // 12 * 12]
 yearly = behind.reshape(-1, 12).mean(axis=1)  # year by year
@@ -119,6 +161,17 @@ claims = {
     "levels_pass_the_highest_training_level": bool(
         (forecasts["GRU on levels"] > highest).mean() > 0.4
     ),
+    "random_windows_promise_far_too_much": promised["at random"]
+    < 0.4 * errors_of["GRU on levels"],
+    "last_part_promise_is_nearer": abs(
+        promised["last part"] - errors_of["GRU on levels"]
+    )
+    < 0.8 * abs(promised["at random"] - errors_of["GRU on levels"]),
+    "both_splits_promise_the_same": 0.8
+    < promised["at random"] / promised["last part"]
+    < 1.25,
+    "random_held_out_months_are_in_training_rows": also_trained_on(at_random) > 0.9,
+    "months_of_the_last_part_are_in_training_rows": also_trained_on(last_part) > 0,
     "held_out_levels_higher": bool(
         level[first_test:].mean() > level[:first_test].max()
     ),
@@ -129,6 +182,8 @@ measures = {
     "least_squares": round(errors_of["least squares on changes"], 2),
     "changes": round(float(np.mean(on_changes)), 2),
     "levels": round(errors_of["GRU on levels"], 1),
+    "random_promise": round(promised["at random"], 1),
+    "last_part_promise": round(promised["last part"], 1),
     "behind_last_year": round(float(yearly[-1])),
 }
 figures = {

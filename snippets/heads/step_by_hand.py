@@ -159,6 +159,28 @@ for name, (rule, optimizer) in rules.items():
     )
 # --8<-- [end:many_steps]
 
+
+# --8<-- [start:first_step]
+def first_step(optimizer):
+    """Return the change that one step makes in every weight, on the same rows."""
+    model = build()
+    optimizer.apply(keras_gradients, model.trainable_variables)
+    moves = zip(start, model.get_weights(), strict=True)
+    return np.concatenate([(after - before).ravel() for before, after in moves])
+
+
+plain = first_step(keras.optimizers.SGD(0.1))
+with_momentum = first_step(keras.optimizers.SGD(0.1, momentum=0.9))
+with_adam = first_step(keras.optimizers.Adam(0.1))
+momentum_starts_as_sgd = bool(np.allclose(with_momentum, plain, atol=1e-6))
+print("first step of momentum equals that of SGD:", momentum_starts_as_sgd)
+for name, step in {"SGD": plain, "Adam": with_adam}.items():
+    lengths = np.abs(step)
+    print(f"{name} moves a weight by {lengths.min():.3f} to {lengths.max():.3f}")
+# --8<-- [end:first_step]
+
+along = plain @ with_adam / np.linalg.norm(plain) / np.linalg.norm(with_adam)
+
 claims = {
     "gradients_equal": gradients_equal,
     "step_equal": step_equal,
@@ -167,7 +189,10 @@ claims = {
     "momentum_equal": equal["Momentum"],
     "adam_equal": equal["Adam"],
     "bias_has_gradient": bool(np.abs(gradients[3]).max() > 0),
-    "sgd_and_adam_differ": abs(losses["SGD"][-1] - losses["Adam"][-1]) > 1e-4,
+    "first_step_of_momentum_is_that_of_sgd": momentum_starts_as_sgd,
+    "first_step_of_adam_is_that_of_sgd": bool(np.allclose(with_adam, plain, atol=1e-3)),
+    "first_step_of_adam_has_the_direction_of_sgd": bool(along > 0.95),
+    "adam_first_moves_every_weight_equally_far": bool(np.ptp(lengths) < 1e-3),
 }
 measures = {
     "loss_before": round(float(loss), 3),

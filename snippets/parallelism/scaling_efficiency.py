@@ -146,7 +146,8 @@ for n in list(found)[1:]:
     ):
         part = efficiency(n, rate[n, rows], rate[1, rows_of_one])
         reached[kind, n, rows] = part
-        print(f"{n} devices, {rows:3} rows each, {kind} scaling: {part:.2f}x")
+        print(f"{n} devices, {rows:3} rows each, {kind:6} scaling:", end=" ")
+        print(f"speed-up {n * part:.2f}x, efficiency {part:.2f}x")
 noise = again[LARGE][1] / one[LARGE][1]
 print(f"one device, {LARGE} rows, measured again: {noise:.2f}x the time")
 # --8<-- [end:run]

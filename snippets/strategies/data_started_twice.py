@@ -18,11 +18,11 @@ import tensorflow as tf
 devices = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")
 mirrored = tf.distribute.MirroredStrategy([device.name for device in devices])
 places = {"one device": tf.distribute.get_strategy(), "MirroredStrategy": mirrored}
-ROWS, HELD_OUT, EPOCHS = 40, 16, 3
+ROWS, HELD_OUT, EPOCHS = 40, 60, 3
 
 
-def pipeline(rows, cached=False):
-    """Return a shuffled data set and the list of rows that it has read so far."""
+def pipeline(rows, cached=False, buffer=None):
+    """Return a data set, shuffled unless the buffer is 0, and the rows read so far."""
     read = []
 
     def note(row):
@@ -35,16 +35,17 @@ def pipeline(rows, cached=False):
 
     data = tf.data.Dataset.range(rows).map(load)
     data = data.cache() if cached else data
-    return data.shuffle(rows).batch(4), read
+    data = data if buffer == 0 else data.shuffle(buffer or rows)
+    return data.batch(4), read
 
 
-def rows_read(place, cached=False):
+def rows_read(place, cached=False, buffers=(None, None)):
     """Return how many rows three epochs of `fit` read, to train and to validate."""
     with place.scope():
         model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1)])
         model.compile("sgd", "mse")
-    data, read = pipeline(ROWS, cached)
-    validation_data, read_to_validate = pipeline(HELD_OUT, cached)
+    data, read = pipeline(ROWS, cached, buffers[0])
+    validation_data, read_to_validate = pipeline(HELD_OUT, cached, buffers[1])
     model.fit(data, validation_data=validation_data, epochs=EPOCHS, verbose=0)
     return len(read), len(read_to_validate)
 
@@ -54,6 +55,15 @@ read_once = {name: rows_read(place, cached=True) for name, place in places.items
 for title, found in ("read", read), ("read with cache()", read_once):
     for name, (training, validation) in found.items():
         print(f"{title}, {name}: {training} rows to train, {validation} to validate")
+small, without = rows_read(mirrored, True, (4, 0)), rows_read(mirrored, False, (4, 0))
+print("MirroredStrategy, shuffle(4) to train, no shuffle to validate:")
+print("with cache(), each row read once to train:", small[0] == ROWS)
+print("and to validate:", small[1] == HELD_OUT)
+more = (
+    without[0] < read["MirroredStrategy"][0],
+    without[1] < read["MirroredStrategy"][1],
+)
+print("without cache(), fewer rows than with the full buffers:", all(more))
 # --8<-- [end:rows]
 
 # --8<-- [start:batches]
@@ -177,6 +187,8 @@ claims = {
     "training_starts_once_more": read[MANY][0] == (EPOCHS + 1) * ROWS,
     "each_validation_starts_twice": read[MANY][1] == 2 * EPOCHS * HELD_OUT,
     "cache_reads_each_row_once": read_once[ONE] == read_once[MANY] == (ROWS, HELD_OUT),
+    "a_small_buffer_breaks_the_cache": small[0] > ROWS and small[1] > HELD_OUT,
+    "small_buffers_read_less": all(more),
     "one_device_trains_on_each_once": all(
         found[ONE] == "each once" for found in words.values()
     ),

@@ -1,0 +1,125 @@
+# /// script
+# requires-python = ">=3.11,<3.14"
+# dependencies = ["tensorflow==2.21.*", "keras==3.15.*"]
+#
+# [tool.guide]
+# devices = 2
+# seconds = 240
+# ///
+"""Early stopping, schedules and averaged weights on several replicas: with callbacks of `fit`, and in a loop."""
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+# --8<-- [start:setup]
+devices = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")
+many = tf.distribute.MirroredStrategy([device.name for device in devices])
+one = tf.distribute.get_strategy()
+BATCH, EPOCHS, RATE, STEPS = 8 * len(devices), 6, 0.1, 4
+random = np.random.default_rng(0)
+x = random.normal(size=(2 * STEPS * BATCH, 12)).astype("float32")
+y = (x[:, :1] + 0.8 * random.normal(size=(len(x), 1))).astype("float32")
+half = STEPS * BATCH
+rows = tf.data.Dataset.from_tensor_slices((x[:half], y[:half])).batch(BATCH)
+others = tf.data.Dataset.from_tensor_slices((x[half:], y[half:])).batch(BATCH)
+
+
+def build(strategy):
+    keras.utils.set_random_seed(0)
+    with strategy.scope():
+        layers = [keras.layers.Dense(32, "tanh"), keras.layers.Dense(1)]
+        model = keras.Sequential([keras.Input((12,)), *layers])
+        optimizer = keras.optimizers.SGD(RATE, use_ema=True, ema_momentum=0.9)
+        optimizer.build(model.trainable_variables)
+        model.compile(optimizer, "mse")
+    return model
+
+
+def equal(some, others):
+    return len(some) == len(others) and all(
+        np.allclose(a, b, atol=1e-4) for a, b in zip(some, others, strict=True)
+    )
+
+
+# --8<-- [end:setup]
+
+
+# --8<-- [start:fit]
+def stop():
+    return [
+        keras.callbacks.EarlyStopping(patience=2, restore_best_weights=True),
+        keras.callbacks.ReduceLROnPlateau(factor=0.5, patience=1),
+    ]
+
+
+def average():
+    return [
+        keras.callbacks.LearningRateScheduler(lambda epoch: RATE * 0.5**epoch),
+        keras.callbacks.SwapEMAWeights(),  # evaluate the averages
+    ]
+
+
+def fit(strategy, callbacks):
+    """Return the weights, the loss of validation and the rate of each epoch."""
+    model = build(strategy)
+    history = model.fit(
+        rows,
+        validation_data=others,
+        epochs=EPOCHS,
+        callbacks=callbacks,
+        verbose=0,
+    ).history
+    return model.get_weights(), history["val_loss"], history["learning_rate"]
+
+
+found = {}
+for callbacks in (stop, average):
+    alone, together = fit(one, callbacks()), fit(many, callbacks())
+    same = all(equal(*pair) for pair in zip(alone, together, strict=True))
+    found[callbacks] = same, together
+    rates = len({*together[2]})
+    print(f"{callbacks.__name__}: {len(together[1])} epochs, {rates} rates")
+    print("  weights, losses and rates of one device:", same)
+# --8<-- [end:fit]
+
+# --8<-- [start:loop]
+model = build(many)
+optimizer = model.optimizer
+
+
+@tf.function
+def step(batch):
+    def on_replica(features, labels):
+        with tf.GradientTape() as tape:
+            losses = keras.losses.mean_squared_error(labels, model(features))
+            loss = tf.nn.compute_average_loss(losses, global_batch_size=BATCH)
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply(gradients, model.trainable_variables)  # and the averages
+
+    many.run(on_replica, args=batch)
+
+
+for epoch in range(EPOCHS):
+    optimizer.learning_rate = RATE * 0.5**epoch  # assigns: no new trace
+    for batch in many.experimental_distribute_dataset(rows):
+        step(batch)
+raw = model.get_weights()
+with many.scope():  # the averages replace the weights: at the end, or save `raw`
+    optimizer.finalize_variable_values(model.trainable_variables)
+averages = model.get_weights()
+traces = step.experimental_get_tracing_count()
+print("traces:", traces, "- averages of `fit`:", equal(averages, found[average][1][0]))
+# --8<-- [end:loop]
+
+(stops_alike, stopped), (averages_alike, fitted) = found.values()
+claims = {
+    "early_stopping_stops_as_on_one_device": stops_alike and len(stopped[1]) < EPOCHS,
+    "plateau_lowers_the_rate": stops_alike and len({*stopped[2]}) > 1,
+    "schedule_and_averages_as_on_one_device": averages_alike
+    and len({*fitted[2]}) == EPOCHS,
+    "loop_gives_the_averages_of_fit": equal(averages, fitted[0]),
+    "averages_are_not_the_weights": not equal(averages, raw),
+    "a_new_rate_needs_a_new_trace": traces > 1,
+}
+measures = {"epochs": EPOCHS, "stopped_after": len(stopped[1])}

@@ -45,6 +45,24 @@ def test_its_code_can_be_copied(tab: Page) -> None:
     assert tab.evaluate("navigator.clipboard.readText()") == (ROOT / "snippets" / PROGRAM).read_text("utf-8")
 
 
+def test_a_copy_that_is_refused_is_said(tab: Page) -> None:
+    tab.add_init_script(
+        "navigator.clipboard.writeText = () => Promise.reject(new DOMException('x', 'NotAllowedError'))"
+    )
+    visit(tab, QUIZ_PAGE)
+    tab.locator("main .highlight").get_by_role("button", name="Copy").first.click()
+    tab.get_by_role("status").filter(has_text="Could not copy").wait_for()
+
+
+def test_without_encryption_there_is_nothing_to_copy_with(tab: Page) -> None:
+    tab.add_init_script("Object.defineProperty(Navigator.prototype, 'clipboard', { value: undefined })")
+    visit(tab, QUIZ_PAGE)
+    card = tab.locator(CARD)
+    card.locator("summary").click()
+    card.locator("pre").wait_for()
+    assert not tab.get_by_role("button", name="Copy").count()
+
+
 def test_a_part_is_copied_with_the_imports_that_it_needs(tab: Page) -> None:
     tab.context.grant_permissions(["clipboard-read", "clipboard-write"])
     visit(tab, "heads/binary/")

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from playwright.sync_api import Page
+    from playwright.sync_api import Page, Route
+
+    from tests.site.chromium import NewReader
 
 LIST = ROOT / "tests" / "site" / "queries.toml"
 FIRST, SOON, MANY = 0.95, 3, 60
@@ -134,6 +136,23 @@ WATCH = """
   }).observe(list, { childList: true });
 }
 """
+
+
+def test_a_script_that_does_not_come_is_asked_for_again(new_reader: NewReader, site: str) -> None:
+    page = new_reader(base_url=site).new_page()
+    asked: list[str] = []
+
+    def refuse_once(route: Route) -> None:
+        asked.append(route.request.url)
+        (route.abort if len(asked) == 1 else route.continue_)()
+
+    page.route("**/assets/search.js", refuse_once)
+    visit(page, "strategies/mirrored/")
+    with page.expect_event("requestfailed"):
+        page.keyboard.press("/")
+    page.keyboard.type("mirrored")
+    page.locator(".md-search-result__item").first.wait_for(state="attached")
+    assert len(asked) == 2
 
 
 def test_the_index_is_fetched_once_when_search_is_opened(

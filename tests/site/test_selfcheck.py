@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
 from collections import Counter
@@ -11,7 +13,7 @@ from urllib.parse import urljoin, urlsplit
 import pytest
 from bs4 import BeautifulSoup
 
-from hooks import glossary
+from hooks import decks, glossary
 from tests.site.pages import QUIZ_PAGE
 from tests.site.visit import reload, visit
 
@@ -90,8 +92,9 @@ def test_every_term_of_the_glossary_is_a_card(built_site: Path) -> None:
     soup = BeautifulSoup((built_site / URL / "index.html").read_text("utf-8"), "html.parser")
     listed = [summary.get_text() for summary in soup.select(".flashcards summary")]
     assert listed == [term.name for term in glossary.terms()]
-    rows = next((built_site / "decks").glob("*.csv")).read_text("utf-8")
-    assert all(term.name in rows for term in glossary.terms())
+    table = next((built_site / "decks").glob("*.csv")).read_text("utf-8")
+    cards = [row["id"] for row in csv.DictReader(io.StringIO(table, newline="")) if row["section"] == decks.GLOSSARY]
+    assert cards == [f"term-{term.id}" for term in glossary.terms()]
 
 
 def test_every_link_of_a_question_leads_somewhere(boxes: dict[str, str], built_site: Path) -> None:

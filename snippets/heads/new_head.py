@@ -171,7 +171,7 @@ for name, values in scores.items():
 
 # --8<-- [start:statistics]
 def statistics_moved():
-    """Return how far the means and variances of batch normalization are from those learned on 0 to 4."""
+    """Return how far the means and variances of batch normalization are from those learned first."""
     pairs = zip(base.weights, base.get_weights(), learned, strict=True)
     return max(float(np.abs(a - b).max()) for w, a, b in pairs if "moving" in w.path)
 

@@ -60,6 +60,10 @@ spec:
       - action: Ignore # drained, preempted: do not count it
         onPodConditions:
           - type: DisruptionTarget
+      - action: Ignore # told to leave, and saved: do not count it either
+        onExitCodes:
+          operator: In
+          values: [42]
   template:
     spec:
       subdomain: train # the name of the Service

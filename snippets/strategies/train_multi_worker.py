@@ -7,11 +7,14 @@
 # ///
 """Train a Keras 3 model on one machine or on many: validation, metrics, checkpoints, and a restart where it stopped.
 
+SIGTERM makes all workers save at one step and exit with code 42.
+
 `python train_multi_worker.py FOLDER` trains. Without a folder the file checks itself.
 """
 
 import argparse
 import os
+import signal
 import tempfile
 
 import keras
@@ -56,7 +59,7 @@ def is_chief(strategy):
 # --8<-- [end:strategy]
 
 # --8<-- [start:data]
-ROWS, BATCH, EPOCHS, SAVE_EVERY = 256, 32, 4, 5
+ROWS, BATCH, EPOCHS, SAVE_EVERY, ASK_EVERY = 256, 32, 4, 5, 2
 STEPS = ROWS // BATCH  # in one epoch
 random = np.random.default_rng(0)
 x = random.normal(size=(ROWS + 100, 8)).astype("float32")
@@ -88,15 +91,21 @@ def build():
 
 
 # --8<-- [start:train]
-def train(strategy, folder, scratch, stop, replicas=None):
+def train(strategy, folder, scratch, stop, *, replicas=None, told=()):
     """Train to step `stop`, from the newest checkpoint in `folder` where there is one.
 
-    Return the model, the step at which it began, and the numbers of each epoch.
+    Return the model, the step at which it began, and the numbers of each epoch. Save
+    and exit with code 42 when `told` is no longer empty in any of the workers.
     """
     count = strategy.num_replicas_in_sync
     if replicas not in (None, count):
         raise SystemExit(f"{count} replicas, ordered {replicas}: look at TF_CONFIG")
     chief = is_chief(strategy)
+
+    def say(*words):
+        if chief:
+            print(*words, flush=True)  # else a log shows it much later
+
     with strategy.scope():
         model, optimizer = build()
         train_loss, test_loss = keras.metrics.Mean(), keras.metrics.Mean()
@@ -147,8 +156,7 @@ def train(strategy, folder, scratch, stop, replicas=None):
     begin = step = int(done)
     if sum_over_replicas(tf.constant(step, tf.int64)) != step * count:
         raise SystemExit("the workers found different checkpoints: share the folder")
-    if chief:
-        print(f"{count} replicas begin after step {step}")
+    say(f"{count} replicas begin after step {step}")
 
     history = []
     test_batches = strategy.experimental_distribute_dataset(rows_of_validation())
@@ -166,14 +174,22 @@ def train(strategy, folder, scratch, stop, replicas=None):
                 # To read a metric takes all workers. All read, one prints.
                 metrics = train_loss, test_loss, accuracy
                 history.append([float(metric.result()) for metric in metrics])
-                if chief:
-                    numbers = "loss {:.4f}, test loss {:.4f}, accuracy {:.3f}"
-                    print(f"epoch {epoch + 1}:", numbers.format(*history[-1]))
+                numbers = "loss {:.4f}, test loss {:.4f}, accuracy {:.3f}"
+                say(f"epoch {epoch + 1}:", numbers.format(*history[-1]))
                 for metric in metrics:
                     metric.reset_state()
-            if step % SAVE_EVERY == 0 or step == stop:
+            # One worker is told to leave; only a sum tells the others. It waits for the
+            # step, so ask as rarely as the time to leave allows.
+            leave = step % ASK_EVERY == 0 and (
+                sum_over_replicas(tf.constant(len(told), tf.int64)) > 0
+            )
+            if step % SAVE_EVERY == 0 or step == stop or leave:
                 done.assign(step)
                 manager.save()
+            if leave:
+                say(f"told to leave: saved after step {step}")
+                sum_over_replicas(tf.constant(1, tf.int64))  # until all have saved
+                raise SystemExit(42)
             if step == stop or step % STEPS == 0:
                 break  # a longer epoch ends here too
     model.save(f"{mine}/model.keras")
@@ -192,10 +208,13 @@ if __name__ == "__main__":
     parser.add_argument("--replicas", type=int, help="end unless there are as many")
     options = parser.parse_args()
     strategy = make_strategy()  # before anything else of TensorFlow
+    told = []  # SIGTERM fills it. A strategy has a handler of its own: set yours later
+    signal.signal(signal.SIGTERM, lambda *_: told.append(True))
     if options.folder:
         with tempfile.TemporaryDirectory() as mine:
             scratch = options.scratch or mine
-            train(strategy, options.folder, scratch, options.stop, options.replicas)
+            orders = {"replicas": options.replicas, "told": told}
+            train(strategy, options.folder, scratch, options.stop, **orders)
         raise SystemExit
     # --8<-- [end:main]
 
@@ -207,7 +226,13 @@ if __name__ == "__main__":
             stopped = None
         except SystemExit as reason:
             stopped = str(reason)
-        _, first, before = train(strategy, folder, None, STEPS + 3)
+        _, first, before = train(strategy, folder, None, STEPS + 2)
+        os.kill(os.getpid(), signal.SIGTERM)  # as a scheduler does
+        try:
+            train(strategy, folder, None, EPOCHS * STEPS, told=told)
+            code = None
+        except SystemExit as left:
+            code = left.code
         trained, again, after = train(strategy, folder, None, EPOCHS * STEPS)
         saved = keras.models.load_model(f"{folder}/model.keras").get_weights()
 
@@ -249,7 +274,8 @@ if __name__ == "__main__":
         "equal_to_fit": by_weight < 1e-3 < moved,
         "metrics_equal_to_fit": by_metric < 1e-3,
         "begins_at_zero": first == 0,
-        "resumes_within_the_epoch": again == total // EPOCHS + 3,
+        "resumes_within_the_epoch": again == total // EPOCHS + 4,
+        "saves_and_leaves_when_told": code == 42 and bool(told),
         "leaves_out_what_a_longer_epoch_has": by_rest < 1e-3,
         "saved_model_holds_the_weights": furthest(saved, weights) == 0.0,
         "another_number_of_replicas_stops": "replicas, ordered" in str(stopped),

@@ -8,17 +8,19 @@
 # seconds = 480
 # files = ["train_multi_worker.py"]
 # ///
-"""Start the training script twice, as on two machines; stop it, start it again, and compare with one process."""
+"""Start the training script twice, as on two machines; stop it, tell one to leave, start it again, and compare."""
 
 import contextlib
 import json
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import keras
@@ -84,10 +86,11 @@ def slurm():
 
 
 # --8<-- [start:run]
-def run(environments, folders, *options):
+def run(environments, folders, *options, tell=None):
     """Run the script once for each environment.
 
-    Return for each task the lines that it printed, those it logged, and its exit code.
+    Send SIGTERM to task `tell` as soon as task 0 trains. Return for each task the lines
+    that it printed, those it logged, and its exit code.
     """
     with contextlib.ExitStack() as stack:
         tasks = []
@@ -103,6 +106,11 @@ def run(environments, folders, *options):
             stack.callback(task.wait)  # the last callback runs first: kill, then wait
             stack.callback(task.kill)
             tasks.append((task, out, log))
+        if tell is not None:
+            first, out, _ = tasks[0]
+            while first.poll() is None and not os.fstat(out.fileno()).st_size:
+                time.sleep(0.1)
+            tasks[tell][0].send_signal(signal.SIGTERM)
         ended = []
         for task, *files in tasks:
             code = task.wait()
@@ -174,6 +182,18 @@ losses_agree = bool(
 print("so are the losses:", losses_agree)
 # --8<-- [end:compare]
 
+# --8<-- [start:told]
+with tempfile.TemporaryDirectory() as both:
+    told = run(tf_config(worker=2), [both, both], "--stop", "1000000", tell=1)
+    newest = [tf.train.latest_checkpoint(f"{both}/{p}") for p in ("kept", "scratch-1")]
+    name = "done/.ATTRIBUTES/VARIABLE_VALUE"
+    at = [int(tf.train.load_variable(path, name)) for path in newest]
+last = told[0][0][-1]
+print("SIGTERM to task 1. Exit codes:", *(code for *_, code in told))
+print("task 0 prints last:", last.replace(str(at[0]), "N"))
+print("both saved after step N:", at[0] == at[1])
+# --8<-- [end:told]
+
 claims = {
     "every_task_ended_well": all(task[2] == 0 for task in first + second),
     "workers_hold_equal_weights": between == 0.0,
@@ -189,6 +209,10 @@ claims = {
     ),
     "worker_0_of_a_cluster_with_a_chief_keeps_nothing": written
     == ["kept", "scratch-1"],
+    "one_told_and_all_leave": [code for *_, code in told] == [42, 42],
+    "only_the_told_worker_leaves": told[0][2] != 42,
+    "all_saved_at_one_step": last.endswith(f"saved after step {at[0]}")
+    and at[0] == at[1] > 0,
     "two_folders_end_all": all(
         code and any("different checkpoints" in line for line in logged)
         for _, logged, code in third

@@ -158,9 +158,9 @@ def train(strategy, folder, scratch, stop, *, replicas=None, told=()):
         raise SystemExit("the workers found different checkpoints: share the folder")
     say(f"{count} replicas begin after step {step}")
 
-    history = []
+    history, leave = [], False
     test_batches = strategy.experimental_distribute_dataset(rows_of_validation())
-    while step < stop:
+    while step < stop and not leave:
         epoch, rest = divmod(step, STEPS)
         batches = iter(strategy.experimental_distribute_dataset(rows_of(epoch)))
         for _ in range(rest):  # these were used before the restart
@@ -186,14 +186,14 @@ def train(strategy, folder, scratch, stop, *, replicas=None, told=()):
             if step % SAVE_EVERY == 0 or step == stop or leave:
                 done.assign(step)
                 manager.save()
-            if leave:
-                say(f"told to leave: saved after step {step}")
-                sum_over_replicas(tf.constant(1, tf.int64))  # until all have saved
-                raise SystemExit(42)
-            if step == stop or step % STEPS == 0:
+            if leave or step == stop or step % STEPS == 0:
                 break  # a longer epoch ends here too
-    model.save(f"{mine}/model.keras")
+    if not leave:
+        model.save(f"{mine}/model.keras")
     sum_over_replicas(tf.constant(1, tf.int64))  # nobody leaves before all have saved
+    if leave:
+        say(f"told to leave: saved after step {step}")
+        raise SystemExit(42)
     return model, begin, history
 
 

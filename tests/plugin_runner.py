@@ -33,11 +33,19 @@ class Shared:
         self.runner: Runner | None = None
         self.futures: dict[str, Future[Any]] = {}
         self.cached: set[str] = set()
+        self.ahead = True  # what is asked for now, no test waits for yet
 
     def ask(self, key: str, program: Program | None, device: str, submit: Any) -> Future[Any]:
-        """Return the future kept under `key`; else one from the cache, else one of a job submitted now."""
-        if self.runner is not None:
+        """Return the future kept under `key`; else one from the cache, else one of a job submitted now.
+
+        A test that asks for what is not done waits for it: nothing is held back from then on.
+        """
+        future = self._find(key, program, device, submit)
+        if self.runner is not None and not self.ahead and not future.done():
             self.runner.hold(False)
+        return future
+
+    def _find(self, key: str, program: Program | None, device: str, submit: Any) -> Future[Any]:
         if key in self.futures:
             return self.futures[key]
         kept = results.load(key, program=program, device=device)
@@ -56,10 +64,14 @@ SHARED = pytest.StashKey[Shared]()
 
 
 def runner_of(config: pytest.Config) -> Runner:
-    """Return the one runner of this session; it is made when first asked for and closed with the session."""
+    """Return the one runner of this session; it is made when first asked for and closed with the session.
+
+    Programs that want to be alone wait in it until a test waits for one, or until there is nothing else to do.
+    """
     shared = config.stash[SHARED]
     if shared.runner is None:
         shared.runner = Runner()
+        shared.runner.hold(True)
     return shared.runner
 
 
@@ -122,8 +134,10 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         raise pytest.UsageError(f"--device={device_of(config)}: {why}")
     waiting = {item for item in session.items if (asked := _ahead(item)) and not asked.done()}
     session.items.sort(key=waiting.__contains__)
-    if len(waiting) < len(session.items) and (runner := config.stash[SHARED].runner):
-        runner.hold(True)
+    shared = config.stash[SHARED]
+    shared.ahead = False
+    if len(waiting) == len(session.items) and shared.runner:
+        shared.runner.hold(False)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -32,9 +32,23 @@ class Item:
         return future
 
 
-def finish(items: list[Any], runner: Any = None) -> list[str]:
+class Held:
+    """Stands for a runner and notes when it is held, when it is released, and what is submitted."""
+
+    def __init__(self) -> None:
+        self.noted: list[Any] = []
+
+    def hold(self, held: bool) -> None:
+        self.noted.append("held" if held else "released")
+
+    def submit_page(self, name: str, *_: Any, **_more: Any) -> Future[Any]:
+        self.noted.append(name)
+        return Future()
+
+
+def finish(items: list[Any], shared: Any = None) -> list[str]:
     """Let the plugin see the end of collection and return the names of the tests in their order."""
-    stash = {plugin_runner.SHARED: SimpleNamespace(runner=runner)}
+    stash = {plugin_runner.SHARED: shared or plugin_runner.Shared()}
     config = SimpleNamespace(option=SimpleNamespace(collectonly=False), getoption=lambda _name: "cpu", stash=stash)
     for item in items:
         item.config = config
@@ -52,18 +66,51 @@ def test_a_mistake_of_one_item_keeps_no_other_from_being_asked_for() -> None:
     assert asked == ["wrong", "right"]
 
 
-def test_what_would_wait_comes_last_and_other_tests_run_meanwhile() -> None:
+def test_what_would_wait_comes_last() -> None:
     asked: list[str] = []
-    held: list[bool] = []
     items = [Item("a", asked, done=False), Item("b", asked), Item("c", asked, done=False), Item("d", asked, done=True)]
-    assert finish(items, SimpleNamespace(hold=held.append)) == ["b", "d", "a", "c"]
-    assert held == [True]
+    assert finish(items) == ["b", "d", "a", "c"]
 
 
-def test_where_all_would_wait_nothing_is_held() -> None:
-    held: list[bool] = []
-    assert finish([Item("a", [], done=False)], SimpleNamespace(hold=held.append)) == ["a"]
-    assert held == []
+class Asks(Item):
+    """A test that asks for the blocks of a page of its name."""
+
+    def prefetch(self) -> Future[Any]:
+        return plugin_runner.request_page(self.config, self.name, [])
+
+
+@pytest.fixture
+def runner(monkeypatch: pytest.MonkeyPatch) -> Held:
+    """Return the runner that the plugin makes; the results of the page "kept" come from the cache."""
+    made = Held()
+    monkeypatch.setattr(plugin_runner, "Runner", lambda: made)
+    monkeypatch.setattr(results, "page_key", lambda name, *_args, **_more: name)
+    monkeypatch.setattr(results, "load", lambda key, **_more: [key] if key == "kept" else None)
+    return made
+
+
+def test_what_wants_to_be_alone_waits_for_the_tests_that_wait_for_nothing(runner: Held) -> None:
+    """Also what is submitted first: it would be taken at once, while the others are still submitted."""
+    waits, kept, other = Asks("waits", []), Asks("kept", []), Item("other", [])
+    assert finish([waits, kept, other]) == ["kept", "other", "waits"]
+    assert runner.noted == ["held", "waits"]
+    kept.prefetch()
+    assert runner.noted == ["held", "waits"], "a test whose result is there waits for nothing"
+    waits.prefetch()
+    assert runner.noted == ["held", "waits", "released"]
+
+
+def test_where_all_would_wait_nothing_is_held(runner: Held) -> None:
+    finish([Asks("a", []), Asks("b", [])])
+    assert runner.noted == ["held", "a", "b", "released"]
+
+
+def test_what_a_test_asks_for_only_when_it_runs_is_not_held(runner: Held) -> None:
+    late = Asks("late", [])
+    finish([Item("other", [])], shared := plugin_runner.Shared())
+    late.config = SimpleNamespace(getoption=lambda _name: "cpu", stash={plugin_runner.SHARED: shared})
+    late.prefetch()
+    assert runner.noted == ["held", "late", "released"]
 
 
 def ask(monkeypatch: pytest.MonkeyPatch, running: Future[str]) -> tuple[Future[Any], list[bool]]:

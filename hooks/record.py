@@ -15,10 +15,10 @@ import signal
 import sys
 import time
 from concurrent.futures import as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TextIO
 
-from hooks import compare, devices, lab_runs, labs, locks, programs, records
+from hooks import busy, compare, devices, lab_runs, labs, locks, programs, records
 from hooks.errors import ROOT, GuideError
 from hooks.runner import Runner
 
@@ -86,6 +86,7 @@ def record(
 
     With `lock`, their outcomes under that lock instead.
     """
+    others = busy.stretched(1.0) > 1  # asked before the first of these programs runs
     own = runner is None
     runner = runner or Runner()
     outcomes: list[Outcome] = []
@@ -97,7 +98,8 @@ def record(
             if lock:
                 done = _settle_lock(program, lock, result, check=check)
             else:
-                done = _settle(program, device, result, check=check)
+                slow = others or result.seconds > program.options.seconds
+                done = _settle(program, device, result, check=check, slow=slow)
             outcomes.append(done)
             _say(done, width, out)
     finally:
@@ -165,8 +167,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 1 if failed else 0
 
 
-def _settle(program: Program, device: str, result: Result, *, check: bool) -> Outcome:
-    """Write the record of a program that went well, or compare with it; say which."""
+def _settle(program: Program, device: str, result: Result, *, check: bool, slow: bool = False) -> Outcome:
+    """Write the record of a program that went well, or compare with it; say which.
+
+    A machine that was busy with something else (`slow`) only adds to the seconds: where the last record of the same
+    program, versions and machine has fewer, these stay.
+    """
     fresh = result.record
     if fresh is None:
         return Outcome(program.path, "failed", result.seconds, result.error or "")
@@ -181,15 +187,18 @@ def _settle(program: Program, device: str, result: Result, *, check: bool) -> Ou
     if check:
         found = [why] if old is None or why else _differences(program, device, old, fresh)
         return Outcome(program.path, "failed" if found else "unchanged", result.seconds, "\n".join(found))
+    same = old is not None and old.versions == fresh.versions and not _differences(program, device, old, fresh)
+    if slow and old is not None and same and (old.sha256, old.hardware) == (fresh.sha256, fresh.hardware):
+        slow = fresh.seconds < old.seconds
+        fresh = replace(fresh, seconds=min(old.seconds, fresh.seconds))
     try:
         records.write(fresh)
     except OSError as error:
         why = f"its record cannot be written ({error.strerror or error}); what was there stays"
         return Outcome(program.path, "failed", result.seconds, why)
-    if old is None:
-        return Outcome(program.path, "new", result.seconds)
-    same = old.versions == fresh.versions and not _differences(program, device, old, fresh)
-    return Outcome(program.path, "unchanged" if same else "changed", result.seconds)
+    said = "the machine was busy: the seconds in this record may be too many, record it again when it is not"
+    word = "new" if old is None else "unchanged" if same else "changed"
+    return Outcome(program.path, word, result.seconds, said if slow else "")
 
 
 def _settle_lock(program: Program, lock: str, result: Result, *, check: bool) -> Outcome:

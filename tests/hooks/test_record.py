@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import io
+import os
 from collections.abc import Iterator
+from concurrent.futures import Future
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from hooks import programs, record, records
 from hooks.errors import ROOT
+from hooks.outcome import Result
 from hooks.runner import Runner
+from tests.hooks import house
 
 SOURCE = '''# /// script
 # requires-python = ">=3.11,<3.14"
@@ -141,6 +147,43 @@ def test_new_then_nothing_to_do_then_unchanged_then_changed(snippets: Path, caps
     assert words(capsys) == {"a/one.py": "changed"}
     assert record.main(["--missing"]) == 0
     assert "every record is current" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("load", [0.0, 99.0])
+def test_a_busy_machine_makes_no_seconds_more(
+    load: float, snippets: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(os, "getloadavg", lambda: (load, load, load))
+    said = "the machine was busy: the seconds in this record may be too many"
+    assert record.main(["a/one.py"]) == 0
+    assert (said in capsys.readouterr().out) == (load > 0), "there is no other record to take them from"
+    before = records.load(programs.load("a/one.py"))
+    assert before
+    for older, newer in ((-1.0, -1.0), (999.0, None)):  # fewer than any run takes, and more
+        records.write(replace(before, seconds=older))
+        assert record.main(["a/one.py"]) == 0
+        assert words(capsys) == {"a/one.py": "unchanged"}
+        now = records.load(programs.load("a/one.py"))
+        assert now
+        assert (now.seconds == newer) if newer and load else (0 <= now.seconds < 999)
+    (snippets / "a/one.py").write_text(SOURCE.replace("Show one", "Show another"))
+    records.write(replace(before, seconds=-1.0))
+    assert record.main(["a/one.py"]) == 0
+    now = records.load(programs.load("a/one.py"))
+    assert now
+    assert now.seconds >= 0, "those are of another program"
+
+
+def test_a_run_that_took_longer_than_its_limit_was_on_a_busy_machine(
+    snippets: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "getloadavg", lambda: (0.0, 0.0, 0.0))
+    program, out = programs.load("a/one.py"), io.StringIO()
+    ended: Future[Result] = Future()
+    fresh = house.record_of(program)
+    ended.set_result(Result(True, None, program.options.seconds + 1, replace(fresh, seconds=21.0)))
+    record.record([program], "cpu", runner=SimpleNamespace(submit_program=lambda *_: ended), out=out)  # type: ignore[arg-type]
+    assert "the machine was busy" in out.getvalue()
 
 
 def test_check_compares_and_writes_nothing(snippets: Path, capsys: pytest.CaptureFixture[str]) -> None:

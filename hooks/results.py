@@ -15,6 +15,7 @@ import os
 import platform
 import sys
 from contextlib import suppress
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from hooks import atomic, records
@@ -24,6 +25,7 @@ from hooks.outcome import Result
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from hooks.programs import Program
     from hooks.runner import BlockLike
@@ -122,16 +124,23 @@ def reads() -> bool:
 
 
 def _key(**parts: Any) -> str:
-    parts["lock"] = hashlib.sha256(records.LOCK.read_bytes()).hexdigest()
+    parts["lock"] = _digest(records.LOCK)
     parts["python"] = [platform.python_version(), sys.platform, platform.machine()]
     if parts["device"] != "cpu":  # which of the accelerators
         parts["chosen"] = {name: os.environ.get(name, "") for name in sorted(KEPT_ENV)}
-    parts["runner"] = {name: _digest(name) for name in RUNNER}
+    parts["runner"] = {name: _digest(ROOT / "hooks" / f"{name}.py") for name in RUNNER}
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-def _digest(module: str) -> str:
-    return hashlib.sha256((ROOT / "hooks" / f"{module}.py").read_bytes()).hexdigest()
+def _digest(file: Path) -> str:
+    """Return the digest of a file that every key holds; it is read again only where it was written since."""
+    stamp = file.stat()
+    return _read(file, stamp.st_mtime_ns, stamp.st_size)
+
+
+@lru_cache(maxsize=64)
+def _read(file: Path, _written: int, _size: int) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 def _plain(result: Result) -> dict[str, Any]:

@@ -132,6 +132,13 @@ def test_another_runner_has_another_key(module: str, write: Write, house: Path) 
     assert results.program_key(write(SOURCE)) != before
 
 
+def test_what_every_key_holds_is_read_once(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = write(SOURCE)
+    before = results.program_key(program)
+    monkeypatch.setattr(Path, "read_bytes", lambda file: pytest.fail(f"{file} is read again"))
+    assert results.program_key(program) == before
+
+
 def test_every_module_that_runs_a_program_is_in_the_key() -> None:
     code = "import sys, hooks.runner, hooks.server; print(*(m[6:] for m in sys.modules if m.startswith('hooks.')))"
     command = [sys.executable, "-c", code]

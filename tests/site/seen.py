@@ -7,22 +7,25 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import suppress
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from axe_playwright_python.base import AXE_SCRIPT
 
-from hooks import atomic
-from hooks.cache import FOLDER
-from hooks.results import problems, reads
+from hooks.cache import cached
+from hooks.results import reads
 from tests.site.pages import ROOT
 from tests.site.survey import WIDTHS, Look
 
 if TYPE_CHECKING:
     from tests.plugin_ahead import Run
 
-KEPT = FOLDER / "looks"
+
+class _MissingError(Exception):
+    """Nothing is kept of a page."""
 
 
 def read(path: str, looks: dict[str, Any]) -> dict[tuple[str, int], Look]:
@@ -54,6 +57,20 @@ def keys(run: Run, executable: str, address: str, site: Path, paths: list[str]) 
     return names
 
 
+def kept(name: str) -> dict[str, Any]:
+    """Return what was seen on a page under the name of everything that decides it.
+
+    Raises:
+        _MissingError: nothing is kept, or it is not to be used.
+    """
+
+    def make() -> str:
+        raise _MissingError
+
+    looks: dict[str, Any] = json.loads(cached("looks", [name], make) if reads() else make())
+    return looks
+
+
 def survey(run: Run, executable: str, address: str, paths: list[str]) -> dict[str, Any]:
     """Return what pages show, as JSON: of each path, of each width."""
     command = [sys.executable, "-m", "tests.site.survey"]
@@ -76,16 +93,12 @@ def look_at(run: Run, executable: str, address: str, site: Path, paths: list[str
     names = keys(run, executable, address, site, paths)
     found: dict[tuple[str, int], Look] = {}
     for path, name in names.items():
-        file = KEPT / f"{name}.json"
-        if reads() and file.is_file():
-            found |= read(path, json.loads(file.read_text("utf-8")))
+        with suppress(_MissingError):
+            found |= read(path, kept(name))
     missing = [path for path in paths if (path, WIDTHS[0]) not in found]
     for path, looks in survey(run, executable, address, missing).items() if missing else ():
         new = read(path, looks)
         found |= new
         if all(clean(seen) for seen in new.values()):
-            try:
-                atomic.write(KEPT / f"{names[path]}.json", json.dumps(looks))
-            except OSError as error:
-                problems.add(f"looks are not kept in {KEPT} ({error.strerror or error}): the next run looks again")
+            cached("looks", [names[path]], partial(json.dumps, looks))
     return found

@@ -14,7 +14,7 @@ export NO_MKDOCS_2_WARNING = 1
 # Where there is none, the message is the last word.
 UV = "$$($(PYTHON3) .ci/uv.py || echo false)"
 PY = .venv/bin/python
-NPM_QUIET = --silent --no-audit --no-fund --ignore-scripts --prefix
+NPM_QUIET = --loglevel=error --no-audit --no-fund --ignore-scripts --prefix
 NPM_CI = .venv/bin/npm ci $(NPM_QUIET)
 # The npm packages of the programs that run in Node or in a browser.
 NPM = snippets/deployment/node_modules/.package-lock.json
@@ -92,9 +92,9 @@ sturdy: .venv/.test $(NPM) ## Run all tests twenty times, in another order each 
 audit: .venv/.all ## Licences, unused and missing dependencies, known vulnerabilities (asks osv.dev and npm)
 	$(PY) -m tests.audit
 	$(UV) audit --frozen --preview-features audit $(ARGS)
-	.venv/bin/npm audit --silent --prefix tests/workflows
-	.venv/bin/npm audit --silent --prefix tests/lighthouse
-	.venv/bin/npm audit --silent --prefix snippets/deployment
+	.venv/bin/npm audit --loglevel=error --prefix tests/workflows
+	.venv/bin/npm audit --loglevel=error --prefix tests/lighthouse
+	.venv/bin/npm audit --loglevel=error --prefix snippets/deployment
 
 lighthouse: .venv/.test ## Score pages with Lighthouse (ARGS="--runs 1 strategies/mirrored/"); wants an idle machine
 	$(NPM_CI) tests/lighthouse

@@ -401,7 +401,9 @@ def test_make_refuses_an_unknown_lock() -> None:
     for word in ("nosuch", "previous next", "../locks/next"):
         done = make("--dry-run", "test", f"LOCK={word}")
         assert done.returncode == 2
-        assert f"LOCK={word}: locks/ has next previous. To add one, write locks/{word}/requirements.in" in done.stderr
+        known, _, cure = done.stderr.partition(f"LOCK={word}: locks/ has ")[2].partition(". To add one, write ")
+        assert set(known.split()) == set(locks.names())
+        assert cure.startswith(f"locks/{word}/requirements.in ")
     assert "pytest" in make("--dry-run", "test", "LOCK=").stdout
     done = make("--dry-run", "test", "LOCK=next", "ARGS=strategies")
     assert done.returncode == 0, done.stderr

@@ -213,7 +213,6 @@ def main() -> None:
     parser.add_argument("--growth", action="store_true", help="also run four and sixteen times as many")
     parser.add_argument("--short", type=float, help="every program whose record says at most so many seconds")
     options = parser.parse_args()
-    leave.on_sigterm()
     found = chosen(options.patterns, options.short)
     if not found:
         sys.exit("bench: no program with one process matches")
@@ -225,4 +224,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    leave.run(main)

@@ -140,7 +140,6 @@ def main() -> int:
     parser.add_argument("--times", type=int, default=3, help="builds of each kind; the quickest counts (default: 3)")
     parser.add_argument("--most", type=float, default=float("inf"), help="times plain MkDocs that the guide may take")
     options = parser.parse_args()
-    leave.on_sigterm()
     ratios = []
     print(
         f"{'copies':>6}{'pages':>7}{'plain [s]':>11}{'first [s]':>11}{'guide [s]':>11}{'guide/plain':>13}"
@@ -169,4 +168,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave.run(main)

@@ -119,7 +119,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--times", type=int, default=3, help="edits of each kind (default: 3)")
     times = parser.parse_args().times
-    leave.on_sigterm()
     with tempfile.TemporaryDirectory() as folder:
         project = Path(folder) / "project"
         copy_project(project)
@@ -130,4 +129,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    leave.run(main)

@@ -212,7 +212,6 @@ def main() -> int:
     parser.add_argument("--load", action="store_true", help="keep every core busy with a loop beside the tests")
     parser.add_argument("--seed", type=int, default=0, help="of the orders (default: 0)")
     options, arguments = parser.parse_known_args()
-    leave.on_sigterm()
     failures: Counter[str] = Counter()
     leftovers: list[str] = []
     whole = options.load and not arguments
@@ -249,4 +248,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave.run(main)

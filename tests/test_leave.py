@@ -1,9 +1,10 @@
-"""A command that SIGTERM ends leaves no temporary folder."""
+"""A command that SIGTERM or Ctrl-C ends leaves no temporary folder, and no traceback."""
 
 from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 from typing import TYPE_CHECKING
 
@@ -16,12 +17,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT], ids=lambda one: one.name)
 @pytest.mark.parametrize("command", ["growth", "preview"])
-def test_it_leaves_no_folder(command: str, tmp_path: Path) -> None:
+def test_it_leaves_no_folder(command: str, how: signal.Signals, tmp_path: Path) -> None:
     args = [sys.executable, "-m", f"tests.{command}"]
-    with child.started(args, cwd=ROOT, env={**os.environ, "TMPDIR": str(tmp_path)}) as started:
+    env = {**os.environ, "TMPDIR": str(tmp_path)}
+    with child.started(args, cwd=ROOT, env=env, stderr=subprocess.PIPE) as started:
         # Not the first entry: Python itself tries the place out with a file of a moment before it makes a folder there.
         started.wait_for(lambda: any(tmp_path.glob("*/project")))
-        started.process.terminate()
-        assert started.process.wait(timeout=child.PATIENCE) == 128 + signal.SIGTERM
+        started.process.send_signal(how)
+        said = started.process.communicate(timeout=child.PATIENCE)[1]
+        assert started.process.returncode == 128 + how
+    assert said == ("interrupted: all processes are ended\n" if how == signal.SIGINT else "")
     assert list(tmp_path.iterdir()) == []

@@ -32,7 +32,6 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=5, help="how often each page is scored; the median counts")
     parser.add_argument("pages", nargs="*", help="addresses relative to the home page, such as strategies/mirrored/")
     asked = parser.parse_args()
-    leave.on_sigterm()
     pages = asked.pages or [page for page in ASKED if page in PAGES]
     failed = 0
     with reserved() as port, tempfile.TemporaryDirectory() as folder:
@@ -58,4 +57,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave.run(main)

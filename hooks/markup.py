@@ -10,7 +10,7 @@ from xml.etree.ElementTree import Element, SubElement
 
 from pymdownx.blocks.block import Block
 
-from hooks import place
+from hooks import devices, place
 from hooks.errors import GuideError
 from hooks.reference import Missing, Stale, preview
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from hooks.records import Record
 
-DEVICES = {"cpu": "CPU", "gpu": "GPU", "tpu": "TPU"}
+DEVICES = {name: device.kind for name, device in devices.TABLE.items()}
 NAMES = {"tensorflow": "TensorFlow", "keras": "Keras", "tf_keras": "tf_keras", "python": "Python", "numpy": "NumPy"}
 START = re.compile(r"[ \t>]*/{3,}[ ]*(?P<name>[\w-]+)[ ]*(?:\|[ ]*(?P<argument>.*?))?[ ]*$")
 OPTION = re.compile(r"[ \t>]*[ ]{4}(?P<name>[\w-]+):")

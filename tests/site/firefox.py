@@ -31,7 +31,7 @@ HOW = (
     "no Firefox found. Fix: `sudo apt-get install firefox-esr` on Debian, `sudo apt-get install firefox` elsewhere, "
     "or set FIREFOX to the path of one"
 )
-TAB, ENTER, ESCAPE = "\ue004", "\ue007", "\ue00c"
+TAB, ENTER = "\ue004", "\ue007"
 # Nothing of its own goes to the network, Tab stops at links on every system, and nothing moves.
 PREFERENCES = {
     "app.normandy.enabled": False,

@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 from urllib.parse import urljoin
 
-from bs4 import BeautifulSoup
+from hooks import tree
 
 LIST = Path(__file__).with_suffix(".txt")
 # Ids that mean something to a reader; others are the page's own, such as those of notes, captions and arrow heads.
@@ -30,10 +30,11 @@ def published(site: Path) -> set[str]:
         found.add(page)
         if led := MOVED.search(text):
             moved[page] = urljoin(f"/{page}", led["to"]).removeprefix("/")
-        article = BeautifulSoup(text, "html.parser").find("article")
-        for element in article.find_all(id=True) if article else ():
-            if HEADINGS.fullmatch(element.name) or KEPT.match(str(element["id"])) or element.name == "span":
-                found.add(f"{page}#{element['id']}")
+        article = next(tree.read(text).named(["article"]), None)
+        for element in article.walk() if article else ():
+            ident = element.attributes.get("id")
+            if ident and (HEADINGS.fullmatch(element.name) or KEPT.match(ident) or element.name == "span"):
+                found.add(f"{page}#{ident}")
     # A page that has moved leads to the same headings elsewhere.
     return found | {
         old + one.removeprefix(new) for old, new in moved.items() for one in found if one.startswith(f"{new}#")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from hooks import redirects
 from tests.site import addresses
 from tests.site.pages import DOCS
@@ -12,13 +14,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_what_was_published_is_there(built_site: Path) -> None:
-    gone = sorted(addresses.listed() - addresses.published(built_site))
+@pytest.fixture(scope="session")
+def published(built_site: Path) -> set[str]:
+    return addresses.published(built_site)
+
+
+def test_what_was_published_is_there(published: set[str]) -> None:
+    gone = sorted(addresses.listed() - published)
     assert gone == [], f"{len(gone)} addresses are gone; add them to extra.redirects of mkdocs.yml: {gone[:20]}"
 
 
-def test_what_is_published_is_listed(built_site: Path) -> None:
-    new = sorted(addresses.published(built_site) - addresses.listed())
+def test_what_is_published_is_listed(published: set[str]) -> None:
+    new = sorted(published - addresses.listed())
     how = "make site && .venv/bin/python -m tests.site.addresses site"
     assert new == [], f"{len(new)} addresses are not listed; run `{how}` and commit the list: {new[:20]}"
 

@@ -8,8 +8,8 @@ from urllib.parse import urljoin, urlsplit
 from xml.etree import ElementTree
 
 import pytest
-from bs4 import BeautifulSoup
 
+from hooks import tree
 from tests.site.pages import PAGES, name
 from tests.site.serve import FOLDER
 
@@ -32,22 +32,22 @@ def test_the_list_names_the_copy_of_each_page_once(built_site: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_a_page_names_its_copy_and_the_feed(page: str, built_site: Path, site: str) -> None:
-    html = BeautifulSoup((built_site / page / "index.html").read_text("utf8"), "html.parser")
-    named = [str(link["href"]) for link in html.select("head > link") if "alternate" in str(link["rel"])]
+    html = tree.read((built_site / page / "index.html").read_text("utf8"))
+    (head,), (article,) = html.named(["head"]), html.named(["article"])
+    links = [element.attributes for element in head.elements if element.name == "link"]
+    named = [link["href"] for link in links if "alternate" in link["rel"].split()]
     assert [path(urljoin(site + page, href)) for href in named] == [f"{page}index.md", "feed.xml"]
-    title = html.select_one("article h1")
-    assert title
-    for mark in title.select(".headerlink"):
-        mark.decompose()
+    title = next(article.named(["h1"]))
+    title.children = [child for child in title.children if isinstance(child, str) or "headerlink" not in child.classes]
     first = (built_site / page / "index.md").read_text("utf8").partition("\n")[0]
-    assert re.sub(r"[`\\\s]", "", first) == "#" + re.sub(r"\s", "", title.get_text())
+    assert re.sub(r"[`\\\s]", "", first) == "#" + re.sub(r"\s", "", title.text)
 
 
 def test_the_feed_leads_to_pages(built_site: Path) -> None:
     entries = ElementTree.fromstring((built_site / "feed.xml").read_text("utf8")).findall(f"{ATOM}entry")
     assert entries
     for entry in entries:
-        pages = BeautifulSoup(entry.findtext(f"{ATOM}content") or "", "html.parser").select("li a[href]")
-        assert pages
-        leads = {path(str(link["href"])) for link in pages}
+        content = tree.read(entry.findtext(f"{ATOM}content") or "")
+        leads = {path(link.attributes["href"]) for item in content.named(["li"]) for link in item.named(["a"])}
+        assert leads
         assert leads <= set(PAGES)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from hooks import tree
 from tests.site.pages import ROOT
 from tests.site.serve import FOLDER
 from tests.site.until import until
@@ -66,14 +67,14 @@ def queries() -> dict[str, set[str]]:
 
 def errors(site: Path) -> dict[str, set[str]]:
     """Return for each error text of the site the pages that explain it; one may show more of a text than another."""
-    from bs4 import BeautifulSoup
-
     found: dict[str, set[str]] = {}
     for file in sorted(site.rglob("index.html")):
         page, text = file.parent.relative_to(site).as_posix(), file.read_text("utf-8")
         if page != "errors" and 'class="error-entry"' in text:
-            for entry in BeautifulSoup(text, "html.parser").select(".error-entry .guide-error code"):
-                found.setdefault(" ".join(entry.get_text().split()).rstrip("."), set()).add(f"{page}/")
+            for entry in tree.read(text).of_class("error-entry"):
+                for error in entry.of_class("guide-error"):
+                    for code in error.named(["code"]):
+                        found.setdefault(" ".join(code.text.split()).rstrip("."), set()).add(f"{page}/")
     return {
         text: {page for other in found for page in found[other] if other.startswith(text) or text.startswith(other)}
         for text in found

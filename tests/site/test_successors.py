@@ -10,15 +10,15 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
-from bs4 import BeautifulSoup, Comment
 
+from hooks import tree
 from tests.site.builds import contents
 from tests.site.pages import LEADS_ON, PAGES, PLACEHOLDER, name
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bs4 import Tag
+    from hooks.tree import Element
 
 ARCHIVE = "tensorflow-at-scale.zip"
 GENERATOR = re.compile(rb'<meta name="generator" content="[^"]*">')
@@ -32,7 +32,10 @@ FROM_ALL = {
     "sources/": ["guide:sources"],
 }
 # A hook writes the notebooks that lie beside pages; Zensical's theme makes no edit link from a template.
-LEFT_OUT = ".guide-notebook, .headerlink, .page-edit, script, style"
+LEFT_OUT = {"guide-notebook", "headerlink", "page-edit"}
+# What stands there for parts that are made from all pages. A tree holds no comments: a sign stands for each.
+MARK = re.compile(r"<!-- (guide:.*?) -->")
+SIGN = "\N{WHITE SQUARE}"
 # A program is downloaded from the site, or its card is on another page: without hooks it is read in the repository.
 PROGRAM = re.compile(r"^(?:\.\./)*programs/|^[^#]+#program-|/blob/main/snippets/[^#]*$")
 
@@ -47,46 +50,51 @@ def test_properdocs_builds_the_same_site(built_site: Path, properdocs: Path) -> 
     assert different == []
 
 
-def article(site: Path, page: str) -> Tag:
-    """Return the article of a page without what the site adds to every page."""
-    found = BeautifulSoup((site / page / "index.html").read_text("utf8"), "html.parser").find("article")
-    assert found is not None
-    for extra in found.select(LEFT_OUT):
-        extra.decompose()
+def article(site: Path, page: str, sign: str = "") -> Element:
+    """Return the article of a page without what the site adds to every page, with a sign for each mark."""
+    (found,) = tree.read(MARK.sub(sign, html(site, page))).named(["article"])
+    for extra in [element for element in found.walk() if LEFT_OUT & set(element.classes)]:
+        assert extra.parent
+        extra.parent.children.remove(extra)
     return found
 
 
-def text(of: Tag) -> str:
+def html(site: Path, page: str) -> str:
+    """Return a page as it is."""
+    return (site / page / "index.html").read_text("utf8")
+
+
+def text(of: Element) -> str:
     """Return the text of an element without white space: lines break elsewhere."""
-    return re.sub(r"\s+", "", of.get_text())
+    return re.sub(r"\s+", "", of.text)
 
 
-def links(of: Tag) -> list[str]:
+def links(of: Element) -> list[str]:
     """Return where an article links to; all links to programs count as one, and a lab as its page."""
-    found = [re.sub(r"\.ipynb$|/$", "", str(link["href"])) for link in of.select("a[href]")]
+    named = [link.attributes["href"] for link in of.named(["a"]) if "href" in link.attributes]
+    found = [re.sub(r"\.ipynb$|/$", "", link) for link in named]
     return ["program" if PROGRAM.search(link) else link for link in found]
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page not in FROM_ALL and "labs/" not in page], ids=name)
 def test_zensical_builds_the_same_page(page: str, built_site: Path, zensical: Path) -> None:
     ours, theirs = article(built_site, page), article(zensical, page)
-    assert [code.get_text() for code in ours.select("pre")] == [code.get_text() for code in theirs.select("pre")]
+    assert [code.text for code in ours.named(["pre"])] == [code.text for code in theirs.named(["pre"])]
     assert [link for link in links(theirs) if PLACEHOLDER.search(link)] == []
     assert links(ours) == links(theirs)
-    assert [text(one) for one in ours.select(".quiz")] == [text(one) for one in theirs.select(".quiz")]
-    assert [one["id"] for one in ours.select(".quiz")] == [one["id"] for one in theirs.select(".quiz")]
-    assert len(ours.select("svg")) == len(theirs.select("svg"))
+    assert [text(one) for one in ours.of_class("quiz")] == [text(one) for one in theirs.of_class("quiz")]
+    ids = [[one.attributes["id"] for one in side.of_class("quiz")] for side in (ours, theirs)]
+    assert ids[0] == ids[1]
+    assert len(list(ours.named(["svg"]))) == len(list(theirs.named(["svg"])))
     assert text(ours) == text(theirs)
 
 
 @pytest.mark.parametrize("page", sorted(FROM_ALL), ids=name)
 def test_zensical_leaves_out_only_what_needs_all_pages(page: str, built_site: Path, zensical: Path) -> None:
-    ours, theirs = article(built_site, page), article(zensical, page)
-    marks = [comment for comment in theirs.find_all(string=lambda of: isinstance(of, Comment)) if "guide:" in comment]
-    assert [mark.strip() for mark in marks] == FROM_ALL[page]
-    for mark in marks:
-        mark.replace_with("\0")
-    around = text(theirs).split("\0")
+    ours, theirs = article(built_site, page), article(zensical, page, SIGN)
+    assert MARK.findall(html(zensical, page)) == FROM_ALL[page]
+    around = text(theirs).split(SIGN)
+    assert len(around) == len(FROM_ALL[page]) + 1, "each stands in the article"
     assert re.fullmatch(".+".join(map(re.escape, around)), text(ours)), "what stands at the marks alone"
     assert [link for link in links(theirs) if link not in links(ours)] == []
 

@@ -78,12 +78,17 @@ class Collected:
         path = self.collecting
         if path.read_text("utf8") != text:
             raise GuideError(path, 0, "the page changed while it was collected", "run the tests again")
-        self.found[path] = kept.blocks(path, self.config.rootpath, lambda: self.pages.blocks(path))
         return [
             # The collector keeps only tokens that say Python; each block's own language is looked up when it runs.
             SimpleNamespace(type="fence", info=f"python runner:{RUNNER}", content=b.code, map=[b.line - 1, b.end])
-            for b in self.found[path]
+            for b in self.blocks(path)
         ]
+
+    def blocks(self, path: Path) -> list[Block]:
+        """Return the blocks of a page, which is rendered once a session."""
+        if path not in self.found:
+            self.found[path] = kept.blocks(path, self.config.rootpath, lambda: self.pages.blocks(path))
+        return self.found[path]
 
     def block(self, test: FenceTestDefinition) -> Block:
         """Return the block of a test that pytest-markdown-docs made."""

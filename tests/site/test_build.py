@@ -15,11 +15,15 @@ from bs4 import BeautifulSoup
 from hooks import busy, curriculum, kernels, labs, programs, records, tree
 from hooks.blocks import blocks_of
 from hooks.errors import ROOT
-from hooks.pages import DOCS, Pages, paths
+from hooks.pages import DOCS, paths
+from tests.plugin_blocks import PLUGIN, Collected
 from tests.site.pages import PLACEHOLDER
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
+
+    from hooks.blocks import Block
 
 SECTIONS = sorted({page.parent.name for page in (ROOT / DOCS).glob("*/*.md")})
 # What the build makes from pages: themselves, notebooks, copies, lists, the search index, decks, scripts, the feed.
@@ -33,8 +37,10 @@ def data(built_site: Path) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="session")
-def pages() -> Pages:
-    return Pages()
+def blocks(request: pytest.FixtureRequest) -> Callable[[Path], list[Block]]:
+    """Return what gives the blocks of a page: those that are tests of this session, where it was collected."""
+    collected: Collected = request.config.pluginmanager.getplugin(PLUGIN)
+    return collected.blocks
 
 
 def test_verification_keeps_to_its_schema(data: dict[str, Any]) -> None:
@@ -43,12 +49,14 @@ def test_verification_keeps_to_its_schema(data: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=str)
-def test_what_is_published_is_what_is_checked(page: Path, built_site: Path, pages: Pages, data: dict[str, Any]) -> None:
+def test_what_is_published_is_what_is_checked(
+    page: Path, built_site: Path, blocks: Callable[[Path], list[Block]], data: dict[str, Any]
+) -> None:
     source = (ROOT / DOCS / page).read_text("utf8")
     name = page.with_suffix("") if page.stem != "index" else page.parent
-    article = BeautifulSoup((built_site / name / "index.html").read_text("utf8"), "html.parser").find("article")
-    shown = blocks_of(html=str(article), source=source, file=f"{DOCS}/{page}")
-    tested = pages.blocks(ROOT / DOCS / page)
+    (article,) = tree.read((built_site / name / "index.html").read_text("utf8")).named(["article"])
+    shown = blocks_of(html=tree.markup(article), source=source, file=f"{DOCS}/{page}")
+    tested = blocks(ROOT / DOCS / page)
     assert [block.sha256 for block in shown] == [block.sha256 for block in tested]
     counted = [entry["sha256"] for entry in data["blocks"] if entry["page"] == f"{DOCS}/{page}"]
     assert counted == [block.sha256 for block in tested]
@@ -105,13 +113,14 @@ def test_every_program_is_current_where_it_is_shown(data: dict[str, Any]) -> Non
     assert [entry["program"] for entry in shown if entry["devices"].get("cpu", {}).get("status") != "verified"] == []
 
 
-def test_every_section_of_a_program_is_shown(pages: Pages) -> None:
-    shown = {block.origin for page in paths() for block in pages.blocks(page) if block.origin}
+def test_every_section_of_a_program_is_shown(blocks: Callable[[Path], list[Block]]) -> None:
+    shown = {block.origin for page in paths() for block in blocks(page) if block.origin}
     used = {origin.partition(":")[0] for origin in shown}
+    assert [program.path for program in programs.all_programs() if program.path not in used] == []
     sections = {(p.path, s.name): s.text for p in programs.all_programs() for s in p.sections.values()}
     # Lines that several programs share need to be shown once.
     texts = {text for (path, name), text in sections.items() if {path, f"{path}:{name}"} & shown}
-    missing = [f"{path}:{name}" for (path, name), text in sections.items() if path in used and text not in texts]
+    missing = [f"{path}:{name}" for (path, name), text in sections.items() if text not in texts]
     assert missing == []
 
 
@@ -122,7 +131,7 @@ def test_the_lines_that_start_workers_are_the_same_everywhere() -> None:
 
 
 def test_the_home_page_shows_the_totals(built_site: Path, data: dict[str, Any]) -> None:
-    text = BeautifulSoup((built_site / "index.html").read_text("utf8"), "html.parser").get_text(" ")
+    text = " ".join(tree.read((built_site / "index.html").read_text("utf8")).texts())
     assert f"{data['totals']['blocks']:,} blocks of code" in text
     assert f"{data['totals']['questions']:,} questions" in text
     assert f"TensorFlow {data['environment']['tensorflow']}, Keras {data['environment']['keras']}" in text

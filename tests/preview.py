@@ -82,7 +82,8 @@ def server(project: Path) -> Iterator[str]:
     with reserved() as port, (project / "log").open("wb") as log:
         address = f"http://127.0.0.1:{port}/"
         env = {**os.environ, "GUIDE_PREVIEW": "1", "NO_MKDOCS_2_WARNING": "1", "SITE_URL": address}
-        env["TMPDIR"] = str(temporary)
+        # A writer's, also in CI and in a run of everything anew: it keeps the pages that it has rendered.
+        env |= {"CI": "", "FRESH": "", "TMPDIR": str(temporary)}
         command = [*interpreter.command("family", "contained"), "inf"]  # no limit: it serves until it is ended
         command += [sys.executable, "-m", "mkdocs", "serve", "--dev-addr", f"127.0.0.1:{port}"]
         process = subprocess.Popen(command, cwd=project, env=env, stdout=log, stderr=log)

@@ -123,7 +123,7 @@ class Builds:
         """Return a copy of the project, for builders that write into its folder."""
         copy = self.folder / "successor" / "project"
         if not copy.exists():
-            copy_project(copy)
+            copy_project(copy, drawn=True)
         return copy
 
 

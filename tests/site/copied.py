@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from hooks import busy
+from hooks import busy, cache
 from hooks.errors import ROOT
 from hooks.languages import not_copied
 
@@ -15,9 +16,23 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def copy_project(folder: Path) -> None:
-    """Copy what a build reads into a folder that does not exist yet."""
+# What the project keeps of pictures, code and prose: made from texts, wherever the project lies. No page.
+DRAWN = ("cards", "figures", "notebooks", "social")
+
+
+def copy_project(folder: Path, *, drawn: bool = False) -> None:
+    """Copy what a build reads into a folder that does not exist yet.
+
+    Args:
+        folder: where to.
+        drawn: also what is kept of `DRAWN`, which a build would take most of its time to make again.
+    """
     shutil.copytree(ROOT, folder, ignore=not_copied, symlinks=True)
+    for file in [file for kind in DRAWN if drawn for file in (cache.FOLDER / kind).glob("[!.]*")]:
+        copy = folder / file.relative_to(ROOT)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        with suppress(FileNotFoundError):  # another process may sweep meanwhile
+            shutil.copyfile(file, copy)
 
 
 def environment(site_address: str, **more: str) -> dict[str, str]:

@@ -80,7 +80,7 @@ class Site:
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     place = tmp_path_factory.mktemp("preview")
     project = place / "project"
-    copy_project(project)
+    copy_project(project, drawn=True)
     with (project / LAB).open("a", encoding="utf8") as lab:
         lab.write("# more\n")
     with server(project) as address:

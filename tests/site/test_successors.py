@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hooks import tree
+from hooks import cache, tree
 from tests.site.builds import contents
 from tests.site.pages import LEADS_ON, PAGES, PLACEHOLDER, name
 
@@ -48,6 +48,15 @@ def test_properdocs_builds_the_same_site(built_site: Path, properdocs: Path) -> 
     assert ours.keys() == theirs.keys()
     different = [path for path in ours if GENERATOR.sub(b"", ours[path]) != GENERATOR.sub(b"", theirs[path])]
     assert different == []
+
+
+def test_a_copy_keeps_pictures_under_the_same_names(properdocs: Path) -> None:
+    """What is kept of them depends on no folder, so a copy can start with them."""
+    copy = properdocs.parent / "successor" / "project" / ".cache"
+    for kind in ("figures", "social"):
+        drawn = {file.name for file in (copy / kind).iterdir()}
+        assert drawn
+        assert drawn - {file.name for file in (cache.FOLDER / kind).iterdir()} == set()
 
 
 def article(site: Path, page: str, sign: str = "") -> Element:

@@ -97,6 +97,7 @@ BATCH_SCRIPT = """#!/bin/bash
 #SBATCH --time=02:00:00
 #SBATCH --signal=TERM@120
 #SBATCH --requeue
+#SBATCH --open-mode=append
 set -euo pipefail
 code=0
 # Jobs that share a node must not share a port.

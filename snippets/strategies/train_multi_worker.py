@@ -25,8 +25,14 @@ import tensorflow as tf
 # --8<-- [start:strategy]
 def make_strategy():
     """Return the strategy for the place where this process was started."""
+    # Several workers use NCCL only where you ask for it. Without GPUs this just warns.
+    wanted = os.environ.get("ALL_REDUCE", "NCCL")  # or RING
+    implementation = tf.distribute.experimental.CommunicationImplementation[wanted]
+    options = tf.distribute.experimental.CommunicationOptions(
+        implementation=implementation
+    )
     if "TF_CONFIG" in os.environ:  # by hand, TFJob, Ray Train
-        return tf.distribute.MultiWorkerMirroredStrategy()
+        return tf.distribute.MultiWorkerMirroredStrategy(communication_options=options)
     if int(os.environ.get("SLURM_STEP_NUM_TASKS", "1")) > 1:
         # One task on each node takes all its GPUs. Without any the numbers must still be
         # positive. "2(x3)" means two tasks on each of three nodes.
@@ -41,7 +47,9 @@ def make_strategy():
         mine = resolver.cluster_spec().task_address("worker", resolver.task_id)
         if mine.split(":")[0] != os.environ["SLURMD_NODENAME"]:
             raise SystemExit(f"this node is not {mine}: write TF_CONFIG yourself")
-        return tf.distribute.MultiWorkerMirroredStrategy(cluster_resolver=resolver)
+        return tf.distribute.MultiWorkerMirroredStrategy(
+            cluster_resolver=resolver, communication_options=options
+        )
     devices = tf.config.list_logical_devices("GPU")
     devices = devices or tf.config.list_logical_devices("CPU")
     return tf.distribute.MirroredStrategy([device.name for device in devices])
@@ -151,8 +159,9 @@ def train(strategy, folder, scratch, stop, *, replicas=None, told=()):
         model=model, optimizer=optimizer, done=done, train_loss=sums
     )
     manager = tf.train.CheckpointManager(backup, mine, max_to_keep=2)
-    # All read the chief's.
-    backup.restore(tf.train.latest_checkpoint(folder))
+    if newest := tf.train.latest_checkpoint(folder):  # of the chief, for all
+        # Without the second call, a changed model goes on half restored.
+        backup.restore(newest).assert_existing_objects_matched()
     begin = step = int(done)
     if sum_over_replicas(tf.constant(step, tf.int64)) != step * count:
         raise SystemExit("the workers found different checkpoints: share the folder")
@@ -219,6 +228,13 @@ if __name__ == "__main__":
     # --8<-- [end:main]
 
     # --8<-- [start:check]
+    def deeper():
+        model, _ = as_before()
+        model.add(keras.layers.Dense(1))  # of which the backup knows nothing
+        optimizer = keras.optimizers.Adam(0.01)
+        optimizer.build(model.trainable_variables)
+        return model, optimizer
+
     count = strategy.num_replicas_in_sync
     with tempfile.TemporaryDirectory() as folder:
         try:
@@ -235,6 +251,13 @@ if __name__ == "__main__":
             code = left.code
         trained, again, after = train(strategy, folder, None, EPOCHS * STEPS)
         saved = keras.models.load_model(f"{folder}/model.keras").get_weights()
+        as_before, build = build, deeper
+        try:
+            train(strategy, folder, None, EPOCHS * STEPS + 1)
+            refused = None
+        except AssertionError as reason:
+            refused = str(reason)
+        build = as_before
 
     def fit_alone(epochs):
         """Train outside the scope: `fit` on one device."""
@@ -278,6 +301,7 @@ if __name__ == "__main__":
         "saves_and_leaves_when_told": code == 42 and bool(told),
         "leaves_out_what_a_longer_epoch_has": by_rest < 1e-3,
         "saved_model_holds_the_weights": furthest(saved, weights) == 0.0,
+        "a_changed_model_stops": "not bound to checkpointed values" in str(refused),
         "another_number_of_replicas_stops": "replicas, ordered" in str(stopped),
     }
     measures = {"resumed_at": again, "steps": total}

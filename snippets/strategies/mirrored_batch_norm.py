@@ -105,6 +105,50 @@ for synchronized in (False, True):
 # --8<-- [end:averages]
 
 
+# --8<-- [start:mask]
+def run_once(model, rows_of):
+    """Call the model once in training; replica n gets `rows_of(n)`."""
+    rows = strategy.experimental_distribute_values_from_function(
+        lambda context: tf.constant(rows_of(context.replica_id_in_sync_group))
+    )
+    call = tf.function(lambda rows: strategy.run(model, (rows,), {"training": True}))
+    call(rows)
+
+
+# Replica n gets sequences of the word n + 1. No word is 0, so the mask hides nothing.
+apart = {}
+for mask_zero in (False, True):
+    keras.utils.set_random_seed(1)
+    with strategy.scope():
+        words = keras.layers.Embedding(replicas + 1, 8, mask_zero=mask_zero)
+        layer = keras.layers.BatchNormalization(momentum=0.0, synchronized=True)
+        layers = [keras.Input((6,)), words, keras.layers.Dense(2), layer]
+        model = keras.Sequential(layers)
+    run_once(model, lambda replica: np.full((8, 6), replica + 1))
+    copies = strategy.experimental_local_results(layer.moving_mean.value)
+    apart[mask_zero] = float(np.max(np.ptp([copy.numpy() for copy in copies], axis=0)))
+    found = "one mean for all" if apart[mask_zero] < 1e-4 else "a mean of its own"
+    print(f"synchronized=True, mask_zero={mask_zero}: each replica has {found}")
+# --8<-- [end:mask]
+
+# --8<-- [start:variance]
+far = (4000 + 0.3 * rng.normal(size=(256, 8))).astype("float32")
+truth, off = np.var(far.astype("float64"), axis=0), {}
+for name, same_rows in (("near 4000", far), ("near 0", far - np.float32(4000))):
+    for synchronized in (False, True):
+        with strategy.scope():
+            layer = keras.layers.BatchNormalization(
+                momentum=0.0, synchronized=synchronized
+            )
+            model = keras.Sequential([keras.Input((8,)), layer])
+        run_once(model, lambda replica, rows=same_rows: rows)
+        ratio = layer.moving_variance.numpy() / truth
+        off[name, synchronized] = float(np.max(np.abs(ratio - 1)))
+        found = "right" if off[name, synchronized] < 0.01 else "wrong"
+        print(f"{name}, synchronized={synchronized}: the variance is {found}")
+# --8<-- [end:variance]
+
+
 def all_reduces(with_gradient):
     """Count the all-reduces of one replica in the graph of a synchronised layer."""
     with strategy.scope():
@@ -143,6 +187,10 @@ claims = {
     "equal_without_batch_normalisation": plain < 1e-4,
     "each_replica_normalises_its_own_rows": replicas > 1 and local > 1e-3,
     "synchronised_equals_one_device": whole < 1e-4,
+    "synchronised_without_a_mask": replicas > 1 and apart[False] < 1e-4,
+    "a_mask_ends_the_synchronisation": replicas > 1 and apart[True] > 1e-3,
+    "synchronised_variance_far_from_0_is_wrong": off.pop(("near 4000", True)) > 0.5,
+    "the_other_variances_are_right": max(off.values()) < 0.01,
     "several_all_reduces_for_each_layer": replicas > 1
     and (forward, backward) == (3, 2),
 }

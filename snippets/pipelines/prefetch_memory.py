@@ -17,7 +17,7 @@ import time
 ELEMENTS, MIB = 100, 4  # a data set of 400 MiB
 
 
-def run_ahead(buffer, results):
+def run_ahead(buffer, results, calls=None):
     """Take one element, wait until nothing more is made, and report elements made and memory used."""
     import tensorflow as tf
 
@@ -34,7 +34,7 @@ def run_ahead(buffer, results):
     options = tf.data.Options()
     options.experimental_optimization.apply_default_optimizations = False
     options.autotune.enabled = buffer == tf.data.AUTOTUNE
-    data = tf.data.Dataset.range(ELEMENTS).map(large)
+    data = tf.data.Dataset.range(ELEMENTS).map(large, num_parallel_calls=calls)
     data = data if buffer is None else data.prefetch(buffer)
     unit = 1 if sys.platform == "darwin" else 1024
     next(
@@ -57,18 +57,29 @@ def run_ahead(buffer, results):
 # --8<-- [start:run]
 context = multiprocessing.get_context("fork")
 ahead, grown = {}, {}
-for buffer in (None, 1, 10, 1000, -1):  # -1 is tf.data.AUTOTUNE
+
+
+def measure(buffer, calls=None):
+    """Return elements made and memory taken; in a fresh process, because a peak never falls."""
     results = context.SimpleQueue()
-    child = context.Process(target=run_ahead, args=(buffer, results), daemon=True)
-    child.start()  # a fresh process for each, because a peak never falls
-    ahead[buffer], grown[buffer] = results.get()
+    args = (buffer, results, calls)
+    child = context.Process(target=run_ahead, args=args, daemon=True)
+    child.start()
+    found = results.get()
     child.join()
+    return found
+
+
+for buffer in (None, 1, 10, 1000, -1):  # -1 is tf.data.AUTOTUNE
+    ahead[buffer], grown[buffer] = measure(buffer)
+in_parallel, _ = measure(10, calls=4)
 for buffer in (None, 1, 10, 1000):
     print(
         f"prefetch({buffer}): {ahead[buffer]} made for one taken"
         if buffer
         else f"none: {ahead[None]} made"
     )
+print("prefetch(10) behind 4 calls at once makes more:", in_parallel > ahead[10])
 print("AUTOTUNE made less than a tenth of the data:", ahead[-1] <= ELEMENTS / 10)
 print(
     "prefetch(1000) holds the whole data set in memory:",
@@ -80,6 +91,7 @@ claims = {
     "none_makes_what_is_asked": ahead[None] == 1,
     "one_runs_one_ahead": ahead[1] == 2,
     "runs_ahead_by_the_buffer": ahead[10] == 11,
+    "a_parallel_map_holds_results_of_its_own": in_parallel > ahead[10],
     "large_buffer_takes_everything": ahead[1000] == ELEMENTS,
     "large_buffer_holds_the_data_set": grown[1000] > 0.9 * MIB * ELEMENTS,
     "autotune_stays_small": ahead[-1] <= ELEMENTS / 10,

@@ -100,6 +100,13 @@ times = float((y_train == 0).sum() / (y_train == 1).sum())  # how often, relativ
 _, focal = fit(network(keras.losses.BinaryFocalCrossentropy))
 # --8<-- [end:drawn]
 
+once = [  # the same labels without `repeat`
+    tf.data.Dataset.from_tensor_slices(y_train[y_train == label]) for label in (0, 1)
+]
+order = tf.data.Dataset.sample_from_datasets(once, [0.5, 0.5], seed=0)
+order = np.concatenate([*order.batch(1000).as_numpy_iterator()])
+last_yes = int(order.nonzero()[0][-1])
+
 
 # --8<-- [start:temperature]
 def cross_entropy(logit, y):
@@ -147,6 +154,11 @@ claims = {
     ),
     "undone_outputs_are_frequencies": off["class_weight 9, undone"] < 0.02,
     "drawn_outputs_are_frequencies": off["half of the rows drawn a yes"] < 0.1,
+    "without_repeat_the_yes_rows_run_out": bool(
+        len(order) == len(y_train)
+        and last_yes < 0.3 * len(order)
+        and order[:last_yes].mean() > 0.45
+    ),
     "the_formula_undoes_drawing": off["half drawn a yes, undone"] < 0.025,
     "focal_outputs_are_frequencies": off["focal loss"] < 0.03,
     "focal_outputs_are_nearer_to_a_half": bool(
@@ -169,6 +181,7 @@ measures = {
     "temperature": round(temperature, 1),
     "too_sure": round(off["trained too long"], 3),
     "with_temperature": round(off["trained too long, temperature"], 3),
+    "last_yes": round(100 * last_yes / len(order)),
     "drawn": round(off["half of the rows drawn a yes"], 2),
     "focal": round(off["focal loss"], 2),
     "with_weights": round(off["class_weight 9"], 2),

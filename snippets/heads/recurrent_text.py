@@ -66,6 +66,15 @@ print(f"counts of words: {by_count:.0%} of the held-out sentences right")
 print(f"words in order, a GRU: {by_order:.0%}")
 # --8<-- [end:train]
 
+errors = {}
+try:
+    with keras.device("cpu:0"):
+        embedding(np.array([[1, len(vocabulary)]]))
+except Exception as error:
+    text = str(error)
+    text = text[text.index("indices") : text.index(" [Op")]
+    errors["beyond_the_table"] = f"{type(error).__name__}: {text}"
+
 same_counts = np.asarray(counts(sentences)).reshape(len(labels) // 2, 2, -1)
 claims = {
     "both_sentences_have_the_same_counts": bool(
@@ -74,6 +83,7 @@ claims = {
     "counts_cannot_tell": by_count == 0.5,
     "the_gru_tells": by_order > 0.95,
     "zero_is_padding": vocabulary[0] == "" and int(padded[0, -1]) == 0,
+    "a_number_beyond_the_table_raises_on_a_cpu": "beyond_the_table" in errors,
     "one_is_unknown": vocabulary[1] == "[UNK]" and int(padded[1, 3]) == 1,
     "capitals_and_points_are_dropped": int(padded[0, 3]) == int(padded[1, 5]),
 }

@@ -41,7 +41,6 @@ from sklearn.model_selection import train_test_split
 
 tf.config.set_visible_devices([], "GPU")  # as in the servers below
 
-# --8<-- [start:model]
 keras.utils.set_random_seed(0)
 digits = load_digits()
 images = (digits.images[..., None] / 16).astype("float32")
@@ -66,7 +65,6 @@ model.export(folder, verbose=False)
 loaded = tf.saved_model.load(folder)
 direct = loaded.signatures["serving_default"](image=tf.constant(x_test))
 direct = direct["output_0"].numpy()
-# --8<-- [end:model]
 
 
 # --8<-- [start:server]
@@ -205,7 +203,7 @@ with contextlib.ExitStack() as stack:
 
     # --8<-- [start:silent]
     # As a large library in native code does while it is loaded: no other thread runs.
-    silent = "import ctypes\n\nctypes.PyDLL(None).sleep(4)\napp = None\n"
+    silent = "import ctypes\n\nctypes.PyDLL(None).sleep(60)\napp = None\n"
     pathlib.Path(work.name, "silent.py").write_text(silent)
     words = ["silent:app", f"--app-dir={work.name}", "--workers=2", "--port=0"]
     with Server("uvicorn", *words, "--timeout-worker-healthcheck=2") as server:

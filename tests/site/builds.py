@@ -109,22 +109,18 @@ class Builds:
 
     def properdocs(self, run: Run) -> Path:
         """Build with ProperDocs and return the folder of the site."""
-        _build(run, self._copy(), self.env, "properdocs", *MKDOCS[1:], str(self.folder / "properdocs"))
+        copy = self.folder / "successor" / "project"
+        copy_project(copy, drawn=True)
+        _build(run, copy, self.env, "properdocs", *MKDOCS[1:], str(self.folder / "properdocs"))
         return self.folder / "properdocs"
 
     def zensical(self, run: Run) -> Path:
         """Build with Zensical, strictly, and return the folder of the site, which is the copy's own."""
-        copy = self._copy()
+        copy = self.folder / "zensical"  # of its own: with --clean it empties `.cache` too
+        copy_project(copy)
         words = ("zensical", "build", "--clean", "--strict", "--config-file", "mkdocs.yml")
         _build(run, copy, self.env, *words)
         return copy / "site"
-
-    def _copy(self) -> Path:
-        """Return a copy of the project, for builders that write into its folder."""
-        copy = self.folder / "successor" / "project"
-        if not copy.exists():
-            copy_project(copy, drawn=True)
-        return copy
 
 
 def _build(run: Run, project: Path, env: dict[str, str], *words: str) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 START = 180.0
+GOODBYE = b"\0"  # in no JSON
 # What could change a result and is not the program's own choice; which GPU to use, and where the library of a TPU lies,
 # is the user's, as when devices are looked for.
 FOREIGN_ENV = ("TF_", "KERAS_", "XLA_", "OMP_", "CUDA_", "GRPC_", "LC_", "PYTHON")
@@ -83,7 +84,7 @@ class Launcher:
                 raise RuntimeError("the runner was closed")
             if env or not self.preload or device != "cpu":
                 settings = {**self._env(), **TABLE[device].env, **env}
-                return self._python("alone", end, [], settings)
+                return self._python("alone", end, [str(self._base())], settings)
             socket.send_fds(self._started(), [b"."], [end.fileno()])
             return None
 
@@ -198,6 +199,14 @@ def lines(end: socket.socket) -> Iterator[dict[str, Any]]:
         *whole, text = (text + part).split(b"\n")
         for line in whole:
             yield json.loads(line)
+
+
+def leave(end: socket.socket) -> None:
+    """Say goodbye to a supervisor, so that it does not take this process for dead, and hear no more of it."""
+    with contextlib.suppress(OSError):
+        end.send(GOODBYE, socket.MSG_DONTWAIT)
+    with contextlib.suppress(OSError):
+        end.shutdown(socket.SHUT_RDWR)
 
 
 def wait(process: subprocess.Popen[bytes]) -> None:

@@ -167,8 +167,7 @@ class Runner:
             self._closed = True
             waiting, self._waiting = self._waiting, []
             for one in self._sockets:
-                with contextlib.suppress(OSError):
-                    one.shutdown(socket.SHUT_RDWR)
+                launch.leave(one)
             self._change.notify_all()
         self._launcher.stop()
         for job in waiting:
@@ -260,6 +259,7 @@ class Runner:
         finally:
             with self._change:
                 self._sockets.discard(ours)
+            launch.leave(ours)
             ours.close()
             if process is not None:
                 launch.wait(process)

@@ -9,10 +9,11 @@ Three processes stand behind each run:
   (`PR_SET_CHILD_SUBREAPER`, so that even a process with a session of its own is found) and kills it;
 * the program itself (`child.py`), in a session, a home and a temporary folder of its own.
 
-A job is a socket pair. The runner sends one line of JSON and reads lines until the end. When the runner is gone,
-however it went, the socket says so, and the supervisor kills the program and removes its folder. The server ends
-likewise. The standard library's forkserver does the forking as well, but it is one for each process of the tests, runs
-the tests' own `__main__` again in every child, and leaves children behind when the tests are killed.
+A job is a socket pair. The runner sends one line of JSON, reads lines until the end, and says goodbye with a byte. When
+the runner is gone, however it went, the socket says so, and the supervisor kills the program and removes its folder;
+without a goodbye the runner died, and the folder of all jobs goes too. The server ends likewise. The standard library's
+forkserver does the forking as well, but it is one for each process of the tests, runs the tests' own `__main__` again
+in every child, and leaves children behind when the tests are killed.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from hooks import busy, child, family
+from hooks import busy, child, family, launch
 
 TAIL = 30
 # Seconds in which a program says which line of it runs.
@@ -74,17 +75,26 @@ def main() -> None:
 
 
 def alone() -> None:
-    """Supervise one job in this fresh interpreter: `python -c ... job-fd`."""
-    _supervise_and_exit(int(sys.argv[1]), os.getppid())
+    """Supervise one job in this fresh interpreter: `python -c ... job-fd folder`."""
+    _supervise_and_exit(int(sys.argv[1]), Path(sys.argv[2]))
 
 
-def _supervise_and_exit(descriptor: int, parent: int | None = None) -> None:
-    """Supervise the job that comes over this socket; `parent` is the runner where no server stands between."""
+def _supervise_and_exit(descriptor: int, folder: Path | None = None) -> None:
+    """Supervise the job that comes over this socket.
+
+    Args:
+        descriptor: the socket.
+        folder: the folder of all jobs, where no server is there to remove it when the runner died.
+    """
     os.set_inheritable(descriptor, False)
     code = 1
     try:
         with socket.socket(fileno=descriptor) as runner:
-            _supervise(runner, parent)
+            try:
+                _supervise(runner)
+            finally:
+                if folder and _died(runner):
+                    shutil.rmtree(folder, ignore_errors=True)
         code = 0
     except (BrokenPipeError, ConnectionResetError):
         code = 0  # the runner is gone; all is killed
@@ -94,13 +104,26 @@ def _supervise_and_exit(descriptor: int, parent: int | None = None) -> None:
         os._exit(code)
 
 
-def _supervise(runner: socket.socket, parent: int | None) -> None:
+def _died(runner: socket.socket) -> bool:
+    """Say whether the runner went without a goodbye.
+
+    Its process id does not say so yet: the system closes what a process has open before it hands its children on.
+    """
+    try:
+        return not runner.recv(1, socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+
+
+def _supervise(runner: socket.socket) -> None:
     text = b""
     while not text.endswith(b"\n"):
-        part = runner.recv(1 << 20)
-        if not part:
+        seen = runner.recv(1 << 20, socket.MSG_PEEK)
+        if seen[:1] in (b"", launch.GOODBYE):
             return
-        text += part
+        text += runner.recv(seen.find(b"\n") + 1 or len(seen))  # a goodbye may stand behind it
     job = json.loads(text)
     folder = Path(job["folder"])
     reports, report = os.pipe()
@@ -127,8 +150,7 @@ def _supervise(runner: socket.socket, parent: int | None) -> None:
         runner.sendall(json.dumps({"end": end}).encode() + b"\n")
     finally:
         family.kill_children()
-        dead = parent is not None and os.getppid() != parent
-        shutil.rmtree(folder.parent if dead else folder, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _furnish(job: dict[str, Any], folder: Path) -> None:
@@ -184,7 +206,7 @@ def _watch(job: dict[str, Any], pid: int, runner: socket.socket, reports: int, l
             ready = select.select(watched, [], [], min(wait, limit.left()))[0]
             if reports in ready and _pass_on(reports, runner) and job["blocks"]:
                 limit = busy.Limit(job["seconds"])  # each block has it for itself
-            if runner in ready and not runner.recv(1):
+            if runner in ready:  # a goodbye, or its end
                 raise BrokenPipeError
             done, found, used = os.wait4(pid, os.WNOHANG)
             if done:

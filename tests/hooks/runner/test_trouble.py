@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from hooks import launch
 from hooks import runner as runs
 from hooks.errors import ROOT
 from hooks.runner import Block, Runner
@@ -22,6 +25,9 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from hooks.runner import Result
+
+
+BLOCK = {"name": "b", "shown": "b", "line": 1, "source": f"import time; open('begun', 'x'); time.sleep({LONG})"}
 
 
 def test_a_folder_that_cannot_be_written_is_named(program: Make, tmp_path: Path) -> None:
@@ -104,6 +110,32 @@ def test_a_supervisor_that_falls_silent_is_given_up(
         finally:
             os.kill(supervisor, signal.SIGCONT)
         until_gone(supervisor, itself)  # it goes on, finds nobody who listens, and ends what it watched
+
+
+@pytest.mark.parametrize("begun", [True, False], ids=["running", "not yet begun"])
+@pytest.mark.parametrize("goodbye", [True, False], ids=["closed", "died"])
+def test_a_fresh_interpreter_tells_a_runner_that_closed_from_one_that_died(
+    goodbye: bool, begun: bool, program: Make, tmp_path: Path
+) -> None:
+    """What a runner has open is closed before its process is seen to end: here it lives on in both cases."""
+    launcher = launch.Launcher((), tmp_path)
+    ours, theirs = socket.socketpair()
+    with ours:
+        message = runs._message("cpu", 0, LONG) | {"name": "x", "blocks": [BLOCK], "folder": str(launcher.folder())}
+        base = Path(message["folder"]).parent
+        with theirs:
+            process = launcher.launch(theirs, "cpu", {})
+        assert process is not None
+        if begun:
+            ours.sendall(json.dumps(message).encode() + b"\n")
+            until((base / "1" / "cwd" / "begun").exists, "the first line of the block")
+        if goodbye:
+            launch.leave(ours)
+    assert process.wait(timeout=PATIENCE) == 0
+    assert not (base / "1").exists()
+    assert base.exists() is goodbye
+    launcher.close()
+    assert not base.exists()
 
 
 SESSION = """

@@ -15,6 +15,8 @@ import time
 
 import psutil
 
+from hooks import busy
+
 GRACE = 1.0
 _SUBREAPER, _DEATH_SIGNAL = 36, 1
 
@@ -47,18 +49,25 @@ def adopt() -> None:
     _prctl(_SUBREAPER, 1)
 
 
-def die_with_parent(number: int = signal.SIGKILL) -> None:
-    """Have the system send this process a signal when its parent ends, where the system is Linux."""
+def die_with_parent(number: int = signal.SIGKILL, parent: int | None = None) -> None:
+    """Have the system send this process a signal when its parent ends, where the system is Linux.
+
+    Args:
+        number: the signal.
+        parent: the id of the parent, where this process knows it: if that has ended already, the signal comes at once.
+    """
     _prctl(_DEATH_SIGNAL, number)
+    if parent is not None and os.getppid() != parent:
+        os.kill(os.getpid(), number)
 
 
 def left_behind() -> list[str]:
     """Return a line for each process that is left under this one, after a moment in which it may end by itself."""
-    until = time.monotonic() + GRACE
+    limit = busy.Limit(GRACE)
     while True:
         reap()
         left = _descendants()
-        if not left or time.monotonic() > until:
+        if not left or not limit.left():
             break
         time.sleep(0.02)
     own, said = psutil.Process().cmdline(), []

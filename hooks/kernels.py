@@ -11,6 +11,8 @@ import tempfile
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from hooks import busy
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 # Bytes of a socket's path, of which macOS takes the fewest: https://man.freebsd.org/cgi/man.cgi?unix(4)
 LONGEST = 103
 NAME = "guide-kernel-"
+START = 60.0  # seconds in which a kernel answers at first, and in which what a cell printed arrives after its end
 
 
 def place() -> str:
@@ -35,11 +38,13 @@ def client(notebook: NotebookNode, **options: Any) -> Iterator[NotebookClient]:
 
     Args:
         notebook: it takes the outputs.
-        options: of `NotebookClient`.
+        options: of `NotebookClient`, besides those for the limits of `START`.
     """
     from nbclient import NotebookClient  # noqa: PLC0415 - only tests and `make record` have it
 
     with tempfile.TemporaryDirectory(prefix=NAME, dir=place()) as folder:
+        seconds = round(busy.stretched(START))
+        options |= {"startup_timeout": seconds, "iopub_timeout": seconds}
         made = NotebookClient(notebook, kernel_name="python3", **options)
         # The sockets lie beside this file: https://github.com/jupyter/jupyter_client/blob/main/jupyter_client/connect.py
         made.config.KernelManager.connection_file = f"{folder}/kernel.json"

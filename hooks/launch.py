@@ -13,7 +13,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hooks import interpreter
+from hooks import busy, interpreter
 from hooks.devices import TABLE
 
 if TYPE_CHECKING:
@@ -117,12 +117,14 @@ class Launcher:
             env = {**self._env(), **TABLE["cpu"].env}
             self._server = self._python("main", theirs, [" ".join(self.preload), str(self._base())], env)
         self._control = ours
-        ours.settimeout(START)
-        try:
-            answer = next(lines(ours), {"error": "it ended"})
-        except TimeoutError:
-            answer = {"error": f"it still ran after {START:g} s"}
+        answer, limit = None, busy.Limit(START)
+        while answer is None and (left := limit.left()):
+            ours.settimeout(left)
+            with contextlib.suppress(TimeoutError):
+                answer = next(lines(ours), {"error": "it ended"})
         ours.settimeout(None)
+        if answer is None:
+            answer = {"error": f"it still ran after {limit.allowed:.3g} s"}
         if "error" in answer:
             ours.close()
             self._server.kill()  # it has no jobs yet

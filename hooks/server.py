@@ -139,9 +139,10 @@ def _supervise(runner: socket.socket) -> None:
             }
             runner.sendall(json.dumps({"end": end}).encode() + b"\n")
             return
+        supervisor = os.getpid()
         pid = os.fork()
         if pid == 0:
-            _become(job, folder, output, report, line)
+            _become(job, folder, output, report, line, supervisor=supervisor)
         os.close(report)
         os.close(line)
         end = _watch(job, pid, runner, reports, lines)
@@ -163,10 +164,10 @@ def _furnish(job: dict[str, Any], folder: Path) -> None:
         Path(block["file"]).write_text("\n" * (block["line"] - 1) + block.pop("source"), encoding="utf-8")
 
 
-def _become(job: dict[str, Any], folder: Path, output: list[int], report: int, line: int) -> None:
-    """Turn this fork into the process of the program. It never returns."""
+def _become(job: dict[str, Any], folder: Path, output: list[int], report: int, line: int, *, supervisor: int) -> None:
+    """Turn this fork of the supervisor into the process of the program. It never returns."""
     try:
-        family.die_with_parent()
+        family.die_with_parent(parent=supervisor)
         os.setsid()
         for descriptor, source in enumerate([os.open(os.devnull, os.O_RDONLY), *output]):
             os.dup2(source, descriptor)

@@ -250,7 +250,6 @@ done = node(
     input=json.dumps(question),
     capture_output=True,
     text=True,
-    timeout=60,
     check=True,
 )
 said = json.loads(done.stdout)
@@ -260,7 +259,7 @@ note("JavaScript, in Node", answers, web, said["ms"])
 
 # --8<-- [start:browser]
 bundle = [str(here / "bundle.mjs"), "runtime.mjs", str(root / "runtime.js")]
-node(bundle, check=True, timeout=120)
+node(bundle, check=True)
 (root / "empty.html").write_text('<!doctype html><link rel="icon" href="data:,">')
 
 ASK = """async (images) => {

@@ -21,7 +21,8 @@ from fastapi import FastAPI, Request
 from pydantic import BaseModel, Field
 
 # The shape that the signature declares: rows of the batch, of the image, columns, channels.
-Pixel = Annotated[list[float], Field(min_length=1, max_length=1)]
+Value = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+Pixel = Annotated[list[Value], Field(min_length=1, max_length=1)]
 Row = Annotated[list[Pixel], Field(min_length=8, max_length=8)]
 Image = Annotated[list[Row], Field(min_length=8, max_length=8)]
 
@@ -106,6 +107,7 @@ if __name__ == "__main__":
             alive = ask("health")
             right = ask("predict", {"instances": [image, image]})
             wrong = ask("predict", {"instances": image})
+            text = ask("predict", {"instances": [[[["0.5"]] * 8] * 8]})
         finally:
             server.should_exit = True
             thread.join()
@@ -113,10 +115,12 @@ if __name__ == "__main__":
     print("health:", alive[0])
     print("two images:", right[0], right[1]["probabilities"])
     print("the batch forgotten:", wrong[0], wrong[1]["detail"][0]["msg"])
+    print("text for numbers:", text[0], text[1]["detail"][0]["msg"])
     # --8<-- [end:check]
     claims = {
         "it_is_alive": alive == (200, {"process": os.getpid()}),
         "two_images_get_two_answers": right[1]["probabilities"]
         == [[0.0] * 8 + [0.125] * 2] * 2,
         "a_wrong_shape_is_422": wrong[0] == 422,
+        "text_for_numbers_is_422": text[0] == 422,
     }

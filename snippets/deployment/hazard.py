@@ -68,7 +68,6 @@ def try_shapes(shapes, onednn, child=CHILD):
             check=False,
             capture_output=True,
             text=True,
-            timeout=60,
         )
         seen += done.stdout.splitlines()
         if done.returncode >= 0:

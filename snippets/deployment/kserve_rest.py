@@ -83,10 +83,11 @@ model.fit(x_train, y_train, batch_size=32, epochs=15, verbose=0)
 # --8<-- [end:model]
 
 
-def started(process, log, seconds=60):
-    """Return the port that the log names."""
-    until = time.monotonic() + seconds
-    while time.monotonic() < until and process.poll() is None:
+def started(process, log):
+    """Return the port that the log names, as soon as it does."""
+    ended = False
+    while not ended:
+        ended = process.poll() is not None  # before the log is read for the last time
         with open(log) as file:
             text = file.read()
         if found := re.search(r"running on http://0\.0\.0\.0:(\d+)", text):

@@ -24,6 +24,7 @@ import tensorflow as tf
 from ai_edge_litert.interpreter import Interpreter
 from litert_quantizer import quantizer, recipe
 from litert_quantizer.qtyping import TFLOperationName
+from litert_quantizer.utils import qsv_utils
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
@@ -89,6 +90,16 @@ for how, ranges in {"one by one": averaged, "in one batch": widest}.items():
     low, high = (float(ranges[logits][end].item()) for end in ("min", "max"))
     print(f"calibrated {how:12}: the logits lie between {low:.1f} and {high:.1f}")
 # --8<-- [end:static]
+
+# --8<-- [start:parts]
+joined = {}
+for part in np.array_split(x_train[:200], 4):
+    for name, ends in static.calibrate({"serving_default": [{"pixels": part}]}).items():
+        joined[name] = qsv_utils.min_max_update(joined.get(name, ends), ends)
+from_parts = quantise(recipe.static_wi8_ai8(), joined)
+same_file = from_parts == files["int8, widest ranges"]
+print("the same file as from one batch:", same_file)
+# --8<-- [end:parts]
 
 # --8<-- [start:fewer]
 files["8-bit weights, 16 bits between"] = quantise(recipe.static_wi8_ai16(), widest)

@@ -220,7 +220,6 @@ for name in ("litert.py", "keras.py", "digits.py"):
             check=False,
             capture_output=True,
             text=True,
-            timeout=90,
         )
     said = ended.stderr.strip().splitlines() if ended.returncode else ["it runs"]
     last_lines[name] = said[-1]

@@ -19,7 +19,6 @@ import errno
 import json
 import os
 import pathlib
-import select
 import shutil
 import socket
 import subprocess
@@ -67,9 +66,8 @@ class ModelServer(contextlib.ExitStack):
             raise
 
     def announced(self):
-        """Wait for the line in which the stand-in names its ports."""
-        ready = select.select([self.process.stdout], [], [], 60)[0]
-        words = self.process.stdout.readline().decode().split() if ready else []
+        """Wait for the line in which the stand-in names its ports, or for its end."""
+        words = self.process.stdout.readline().decode().split()
         return (words[2], words[4]) if len(words) == 5 else self.fail()
 
     def wait_for(self, ports, seconds=60):

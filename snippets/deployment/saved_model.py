@@ -129,7 +129,6 @@ done = subprocess.run(
     env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "2"},
     stdout=subprocess.PIPE,
     text=True,
-    timeout=60,
     check=True,
 )
 elsewhere = np.load(outputs)

@@ -59,7 +59,7 @@ def probe(address, path):
     """Return the status of HTTP, or None where nobody answers, and whether it is ready."""
     url = f"http://{address}/v1/models/{path}"
     try:
-        with urllib.request.urlopen(url, timeout=5) as answer:
+        with urllib.request.urlopen(url, timeout=30) as answer:
             versions = json.load(answer)["model_version_status"]
     except urllib.error.HTTPError as error:
         return error.code, False
@@ -85,7 +85,7 @@ def ready(address, *paths):
     """Return the exit code of a probe that needs only bash and grep: 0 where each path has a version."""
     command = ["bash", "-c", READY, "probe", *address.split(":"), *paths]
     return subprocess.run(
-        command, check=False, stderr=subprocess.DEVNULL, timeout=30
+        command, check=False, stderr=subprocess.DEVNULL, timeout=100
     ).returncode
 
 
@@ -106,7 +106,7 @@ with work, ModelServer(*flags) as server:
     request.write_text(json.dumps({"instances": x_test[:1].tolist()}))
     url = f"http://{server.rest}/v1/models/digits:predict"
     command = ["curl", "--silent", "--show-error", "--data", f"@{request}", url]
-    done = subprocess.run(command, stdout=subprocess.PIPE, timeout=30, check=True)
+    done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
     by_curl = np.float32(json.loads(done.stdout)["predictions"])
     print("digit:", by_curl.argmax(axis=1), "- and it is a", y_test[0])
     # --8<-- [end:curl]
@@ -114,10 +114,8 @@ with work, ModelServer(*flags) as server:
     # --8<-- [start:states]
     (base / "2").mkdir()
     (base / "2" / "saved_model.pb").write_bytes(b"half written")
-    for _ in range(300):  # until the server has looked at the folder
-        if probe(server.rest, "digits/versions/2") != (404, False):
-            break
-        time.sleep(0.1)
+    while probe(server.rest, "digits/versions/2") != (200, False):
+        time.sleep(0.1)  # until the server has looked at the folder
     for path in ("digits", "digits/versions/1", "digits/versions/2", "digit"):
         seen[path] = probe(server.rest, path)
         print(f"{path}: {seen[path][0]}, ready: {seen[path][1]}")

@@ -91,7 +91,7 @@ service = "tensorflow_serving/apis/prediction_service.proto"
 compiler = [sys.executable, "-m", f"{grpc_tools.__name__}.protoc"]
 compiler += ["--descriptor_set_in=serving.binpb"]
 for task in (["--python_out=.", *own], ["--grpc_python_out=.", service]):
-    subprocess.run([*compiler, *task], cwd=work, timeout=100, check=True)
+    subprocess.run([*compiler, *task], cwd=work, check=True)
 for package in ("tensorflow", "tensorflow_serving"):  # found before installed ones
     (work / package / "__init__.py").touch()
 stubs = [path for path in work.rglob("*.py") if path.stat().st_size]
@@ -134,7 +134,7 @@ def holds_tensorflow(program, *arguments):
     """Run it in a process of its own, in the folder of images and stubs; return what it prints."""
     command = [sys.executable, "-c", program, *arguments]
     ended = subprocess.run(
-        command, cwd=work, stdout=subprocess.PIPE, text=True, timeout=100, check=True
+        command, cwd=work, stdout=subprocess.PIPE, text=True, check=True
     )
     return ended.stdout.strip() == "True"
 

@@ -120,7 +120,6 @@ def in_node(model_folder, batch):
         input=json.dumps(question),
         capture_output=True,
         text=True,
-        timeout=60,
     )
     if done.returncode:
         return next(line for line in done.stderr.splitlines() if "Error: " in line)
@@ -167,7 +166,6 @@ done = node(
     return_completed_process=True,
     capture_output=True,
     text=True,
-    timeout=60,
 )
 errors["layers_model"] = done.stdout.strip()
 print("digits.h5 converts; in JavaScript:", errors["layers_model"])

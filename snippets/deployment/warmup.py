@@ -5,6 +5,7 @@
 #     "keras==3.15.*",
 #     "tensorflow-serving-api==2.21.*",
 #     "grpcio",
+#     "psutil",
 #     "scikit-learn",
 # ]
 #
@@ -25,6 +26,7 @@ import time
 import grpc
 import keras
 import numpy as np
+import psutil
 import tensorflow as tf
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
@@ -101,7 +103,12 @@ print(file.relative_to(warm), found)
 
 # --8<-- [start:measure]
 def first_and_usual(server, rows=64, repeats=30):
-    """Return the seconds of the first request, and the median of the next ones."""
+    """Return the seconds of the first request and of the next ones, by two clocks.
+
+    One is the client's: how long it waits. The other counts what the server's processor
+    does for it, which other programs on the machine do not lengthen.
+    """
+    process = psutil.Process(server.process.pid)  # with Docker only its client
     with grpc.insecure_channel(server.grpc) as channel:
         stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
         request = request_for(rows, start=100)  # other rows than in the file
@@ -109,12 +116,14 @@ def first_and_usual(server, rows=64, repeats=30):
         nobody.model_spec.name = "nobody"
         with contextlib.suppress(grpc.RpcError):  # warms up the client and the channel
             stub.Predict(nobody, timeout=30)
-        seconds = []
+        waited, worked = [], [sum(process.cpu_times()[:2])]  # user and system
         for _ in range(repeats + 1):
             start = time.perf_counter()
             stub.Predict(request, timeout=30)
-            seconds.append(time.perf_counter() - start)
-    return seconds[0], float(np.median(seconds[1:]))
+            waited.append(time.perf_counter() - start)
+            worked.append(sum(process.cpu_times()[:2]))
+    first, following = worked[1] - worked[0], worked[-1] - worked[1]
+    return waited[0], float(np.median(waited[1:])), first, following / repeats
 
 
 # --8<-- [end:measure]
@@ -134,10 +143,11 @@ with contextlib.ExitStack() as stack:
     # --8<-- [start:run]
     flags = ["--model_name=digits", "--file_system_poll_wait_seconds=1"]
     flags += ["--max_num_load_retries=0"]  # a version that cannot load ends at once
-    first, usual = {}, {}
+    first, usual, work_first, work_usual = {}, {}, {}, {}
     for name, base in {"without": cold, "with": warm}.items():
         server = stack.enter_context(ModelServer(*flags, f"--model_base_path={base}"))
-        first[name], usual[name] = first_and_usual(server)
+        seconds = first_and_usual(server)
+        first[name], usual[name], work_first[name], work_usual[name] = seconds
         print(f"{server.name}, {name} warm-up: the first request takes", end=" ")
         print(f"{first[name] / usual[name]:.1f} x the usual time")
     # --8<-- [end:run]
@@ -148,8 +158,7 @@ with contextlib.ExitStack() as stack:
     os.rename(warm / "incoming", warm / "2")
     State = get_model_status_pb2.ModelVersionStatus.State
     decided = {State.Value("AVAILABLE"), State.Value("END")}
-    until = time.monotonic() + 30
-    while time.monotonic() < until:
+    while True:
         known = {number: one.state for number, one in states(server).items()}
         if known.get(2) in decided:
             break
@@ -171,8 +180,8 @@ with contextlib.ExitStack() as stack:
 
 claims = {
     "read_back_as_written": found == [(rows, 8, 8, 1) for rows in BATCHES],
-    "warmup_helps_other_rows": first["with"] < first["without"],
-    "first_request_without_is_slow": first["without"] > 3 * usual["without"],
+    "warmup_helps_other_rows": work_first["with"] < work_first["without"],
+    "first_request_without_is_slow": work_first["without"] > 3 * work_usual["without"],
     "bad_warmup_keeps_the_version_out": known[2] == "END",
     "old_version_goes_on": known[1] == "AVAILABLE",
     "a_fresh_server_does_not_start": reason in refused,

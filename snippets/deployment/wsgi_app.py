@@ -30,13 +30,13 @@ def make():
             image = np.asarray(rows, "float32")
         except (ValueError, TypeError, KeyError):
             image = np.zeros(0)
-        if image.shape[1:] == (8, 8, 1):
+        if image.shape[1:] == (8, 8, 1) and np.isfinite(image).all():
             outputs = loaded.signatures["serving_default"](image=tf.constant(image))
             status = "200 OK"
             answer = {"probabilities": outputs["output_0"].numpy().tolist()}
         else:
             status = "400 Bad Request"
-            answer = {"error": "instances must be of shape (rows, 8, 8, 1)"}
+            answer = {"error": "instances: finite numbers, of shape (rows, 8, 8, 1)"}
         start_response(status, [("Content-Type", "application/json")])
         return [json.dumps(answer).encode()]
 
@@ -76,6 +76,7 @@ if __name__ == "__main__":
     wrong = [
         ask(json.dumps({"instances": image}).encode()),
         ask(json.dumps({"images": [image]}).encode()),
+        ask(json.dumps({"instances": [[[[float("nan")]] * 8] * 8]}).encode()),
         ask(b"no JSON"),
     ]
     print("two images:", *right)

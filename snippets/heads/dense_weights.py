@@ -3,7 +3,7 @@
 # dependencies = ["tensorflow==2.21.*", "keras==3.15.*"]
 #
 # [tool.guide]
-# devices = 0
+# devices = 2
 # seconds = 180
 # ///
 """A class for each step: what the mean divides by when places are left out, and class_weight by shape of labels."""
@@ -78,6 +78,32 @@ for name, (labels, loss, layers, weights) in ways.items():
     print(f"{name:24} loss divided by {divisor[name]:4.1f}", end=", ")
     print(f"accuracy {accuracy[name]:.2f}, weighted {weighted[name]:.2f}")
 # --8<-- [end:padding]
+
+# --8<-- [start:replicas]
+devices = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")
+mirrored = tf.distribute.MirroredStrategy([device.name for device in devices])
+N = mirrored.num_replicas_in_sync
+other = np.random.default_rng(1)
+many_x = other.normal(size=(2 * N, 6, 4)).astype("float32")
+many_y = other.integers(0, 3, (2 * N, 6))
+many_y[2:, 1:] = -1  # only the first replica's two rows are labelled throughout
+losses, labelled = each_place(many_x, many_y * (many_y >= 0))[0], many_y >= 0
+with mirrored.scope():
+    head = keras.layers.Dense(3, use_bias=False)
+    spread = keras.Sequential([keras.Input((6, 4)), head])
+    spread.compile("sgd", Loss(from_logits=True, ignore_class=-1))
+spread.set_weights([kernel])
+said_by_replicas = spread.evaluate(many_x, many_y, batch_size=2 * N, verbose=0)
+parts = [slice(2 * n, 2 * n + 2) for n in range(N)]
+own = [losses[part][labelled[part]].mean() for part in parts]
+over_all = losses[labelled].mean()
+print(
+    "ignore_class, the mean of the replicas' own means:",
+    np.isclose(said_by_replicas, np.mean(own)),
+)
+print("more than one replica, and not the mean over all places:", end=" ")
+print(N > 1 and not np.isclose(said_by_replicas, over_all, rtol=1e-2))
+# --8<-- [end:replicas]
 
 # --8<-- [start:class_weight]
 CLASS_WEIGHT = {0: 1, 1: 10, 2: 10}
@@ -175,6 +201,8 @@ claims = {
     "mean_with_sample_weight_divides_by_the_valid": near(
         divisor["mean_with_sample_weight"], valid.sum()
     ),
+    "ignore_class_divides_by_each_replicas_own": near(said_by_replicas, np.mean(own))
+    and (N == 1 or not near(said_by_replicas, over_all)),
     "accuracy_counts_ignored_places_as_wrong": near(
         accuracy["ignore_class=-1"], right[valid].sum() / valid.size
     ),

@@ -141,6 +141,9 @@ for name, (loss, labels) in mistakes.items():
             text = text.split(" Received: target")[0]
         errors[name] = f"{type(error).__name__}: {text}"
         print(f"{name}: {errors[name]}")
+compiled = tf.function(keras.losses.SparseCategoricalCrossentropy(), jit_compile=True)
+under_xla = float(compiled(tf.constant(cultivar + 1), tf.constant(probabilities)))
+print("label_out_of_range, under XLA:", under_xla)
 # --8<-- [end:errors]
 
 claims = {
@@ -180,6 +183,7 @@ claims = {
         and one_hot.ndim == len(probabilities.shape)
         and "one_hot_into_sparse" in errors
     ),
+    "label_out_of_range_under_xla_is_nan": bool(np.isnan(under_xla)),
     "label_out_of_range_gives_a_number": bool(
         np.isfinite(silent.get("label_out_of_range", np.nan))
     ),

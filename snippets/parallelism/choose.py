@@ -21,6 +21,7 @@ def fits(
     state: float,
     largest_layer: float,
     gathered: float,
+    gradients: float,
     activations: float,
     device: float,
     devices: int,
@@ -31,13 +32,16 @@ def fits(
         state: bytes of weights, gradients and optimizer slots of the whole model.
         largest_layer: the same for its largest layer.
         gathered: bytes of the weights and gradients alone of that layer.
+        gradients: bytes of the gradients alone of the whole model.
         activations: bytes of activations for the smallest batch worth giving to a device.
         device: bytes of memory of a device.
         devices: how many there are.
     """
     each = state / devices
+    # For the all-reduce all gradients are joined, in a second copy; the activations are gone by then.
+    joined = gradients if devices > 1 else 0
     return {
-        "data parallel": state + activations <= device,
+        "data parallel": state + max(activations, joined) <= device,
         # A share of the state; the layer that is at work comes together for a moment, without slots.
         "sharded state (ZeRO)": each + gathered + activations <= device,
         # 1F1B: the first device holds a micro-batch for each device, but only for its
@@ -69,6 +73,7 @@ for name, (parameters, largest, size) in cases.items():
         "state": 16 * parameters,  # Adam in float32 keeps 16 bytes for each
         "largest_layer": 16 * largest,
         "gathered": 8 * largest,
+        "gradients": 4 * parameters,
         "activations": 8 * GB,
         "device": size * GB,
         "devices": 8,
@@ -140,6 +145,7 @@ for batch, size in slices.items():
 # --8<-- [end:embedding]
 
 parameters = model.count_params() * 4
+almost = asked["1.5 billion parameters"] | {"state": 16 * 4.4e9, "gradients": 4 * 4.4e9}
 claims = {
     "fits_so_data_parallel": decided["1.5 billion parameters"] == "data parallel",
     "too_large_so_data_parallel": decided["8 billion parameters"] == "data parallel",
@@ -152,9 +158,13 @@ claims = {
     "sharded_too_large_so_pipeline": decided["34 billion parameters"] == "pipeline"
     and not ways["34 billion parameters"]["sharded state (ZeRO)"],
     "one_device_where_it_fits": choose(
-        state=1, largest_layer=1, gathered=1, activations=1, device=2, devices=1
+        **asked["1.5 billion parameters"] | {"devices": 1}
     )
     == "one device",
+    "fits_on_one_device_and_not_on_each_of_several": [
+        choose(**almost | {"devices": count}) for count in (1, 8)
+    ]
+    == ["one device", "sharded state (ZeRO)"],
     "layer_too_large_so_tensor": decided["9 billion, of which 8 in one layer"]
     == "tensor parallel",
     "activations_alone_are_too_large": choose(

@@ -196,6 +196,18 @@ except tf.errors.InvalidArgumentError as error:
 print(refusal)
 # --8<-- [end:xla]
 
+# --8<-- [start:copied]
+strategy = tf.distribute.MirroredStrategy(DEVICES[::2])  # every other device
+with strategy.scope():
+    shared = On(DEVICES[-1], keras.layers.Dense(WIDTH))
+    shared.build((None, WIDTH))
+kernel = shared.layer.kernel.value
+copies = indices(getattr(kernel, "values", [kernel]))
+results = strategy.experimental_local_results(strategy.run(shared, args=(x,)))
+ran = indices(results)
+print(f"made and run on {PARTS - 1}: kernels {copies}  outputs {ran}")
+# --8<-- [end:copied]
+
 
 @tf.function
 def compiled(inputs):
@@ -241,6 +253,8 @@ claims = {
     "slots_made_in_fit_are_on_the_first": slots[False] == [0],
     "slots_built_before_follow_the_weights": slots[True] == list(range(PARTS)),
     "xla_refuses": PARTS == 1 or "Trying to access resource" in refusal,
+    "a_strategy_copies_it_to_its_own_devices": copies == list(range(0, PARTS, 2)),
+    "on_runs_all_replicas_on_one": ran == [PARTS - 1] * len(copies),
     "all_parts_see_the_same_rows": all(
         part.output_shape == (None, WIDTH) for part in parts
     )

@@ -25,7 +25,7 @@ WEIGHT_BYTES = {
 
 
 def state_bytes(parameters: int, optimizer: str, policy: str) -> int:
-    """Return the bytes of weights, gradients and optimizer slots: one value of each for every parameter."""
+    """Return the bytes of weights, gradients and optimizer slots, if every parameter is trained."""
     return parameters * (2 + SLOTS[optimizer]) * WEIGHT_BYTES[policy]
 
 
@@ -186,6 +186,20 @@ for name in ("Adam", "Adafactor", "Lion", "SGD"):
     print(f"{name:10} keeps {kept[name]:.2f} values for each parameter")
 # --8<-- [end:fewer]
 
+# --8<-- [start:thin]
+dense = keras.layers.Dense(WIDTH)
+dense.build((None, WIDTH))
+dense.enable_lora(rank=4)
+adam = keras.optimizers.Adam()
+adam.build(dense.trainable_variables)
+slots = [v for v in adam.variables if len(v.shape)]
+thin = [
+    sum(int(np.prod(v.shape)) for v in values)
+    for values in (dense.variables, dense.trainable_variables, slots)
+]
+print("{:,} parameters, {:,} of them trained, {:,} values in slots".format(*thin))
+# --8<-- [end:thin]
+
 # --8<-- [start:published]
 GB = 10**9
 # Model, year, parameters, an accelerator of that time, its memory in GB. The page names the source of each.
@@ -241,6 +255,8 @@ claims = {
     "one_minus_a_thousandth_rounds_to_one": (1 + below_one) / 2 < 1 - 0.001,
     "lion_keeps_half_of_adam": kept["Lion"] == 1 and kept["Adam"] == 2,
     "adafactor_keeps_a_whole_value": 1 < kept["Adafactor"] < 1.1,
+    "lora_trains_two_thin_matrices_and_the_bias": thin
+    == [WIDTH**2 + 9 * WIDTH, 9 * WIDTH, 18 * WIDTH],
     "each_option_of_adam_keeps_one_more": list(slots_with.values()) == [2, 3, 3, 3, 5],
     "activations_grow_with_batch": twice == 2 * activations,
     "weights_grow_with_batch": nbytes(model.trainable_variables) > weights_before,

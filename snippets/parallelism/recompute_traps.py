@@ -6,7 +6,7 @@
 # devices = 1
 # seconds = 120
 # ///
-"""What goes wrong inside tf.recompute_grad: `training` is forgotten, masks are drawn anew, gradients are missing."""
+"""What goes wrong inside tf.recompute_grad: `training` and casts are forgotten, masks drawn anew, gradients missing."""
 
 # --8<-- [start:training]
 import keras
@@ -159,6 +159,116 @@ for part in parts:
 # --8<-- [end:arguments]
 
 
+# --8<-- [start:added]
+class Added(keras.layers.Layer):
+    """A layer in a part, and a loss that is added inside it, outside it, or by an option of the layer."""
+
+    def __init__(self, again, where, options):
+        super().__init__()
+        self.again, self.where = again, where
+        self.dense = keras.layers.Dense(8, "tanh", **options)
+
+    def build(self, shape):
+        self.dense.build(shape)
+
+    def inner(self, rows):
+        hidden = self.dense(rows)
+        size = tf.reduce_mean(hidden**2)
+        if self.where == "inside":
+            self.add_loss(size)
+        return hidden, size
+
+    def call(self, rows):
+        inner = tf.recompute_grad(self.inner) if self.again else self.inner
+        hidden, size = inner(rows)
+        if self.where == "outside":
+            self.add_loss(size)
+        return hidden
+
+
+L2 = keras.regularizers.L2(1.0)
+ways = {
+    "add_loss inside": ("inside", {}),
+    "activity_regularizer": ("option", {"activity_regularizer": L2}),
+    "add_loss outside": ("outside", {}),
+    "kernel_regularizer": ("option", {"kernel_regularizer": L2}),
+}
+same = {}
+for name, way in ways.items():
+    ends = []
+    for again in (False, True):
+        keras.utils.set_random_seed(1)
+        layers = [Added(again, *way), keras.layers.Dense(1)]
+        model = keras.Sequential([keras.Input((WIDTH,)), *layers])
+        model.compile(keras.optimizers.SGD(0.1), "mse")
+        losses = model.fit(x, y, batch_size=BATCH, verbose=0).history["loss"]
+        ends.append((losses[0], layers[0].dense.kernel.numpy()))
+    same[name] = [
+        bool(np.allclose(a, b, atol=1e-4)) for a, b in zip(*ends, strict=True)
+    ]
+    print("{:21} same loss: {}, same weights: {}".format(name, *same[name]))
+# --8<-- [end:added]
+
+
+# --8<-- [start:mixed]
+class Own(keras.layers.Layer):
+    """A part that reads a weight of its own."""
+
+    def __init__(self, way, policy):
+        super().__init__(dtype=policy)
+        self.way = way
+        self.dense = keras.layers.Dense(8, use_bias=False, dtype=policy)
+
+    def build(self, shape):
+        self.dense.build(shape)
+        self.kernel = self.add_weight(shape=(shape[-1], 8))
+        self.kernel.assign(self.dense.kernel)
+
+    def inner(self, rows):
+        if self.way == "Dense":
+            return keras.ops.tanh(self.dense(rows))
+        kernel = self.kernel
+        if self.way == "cast":
+            kernel = keras.ops.cast(kernel, self.compute_dtype)
+        return keras.ops.tanh(keras.ops.matmul(rows, kernel))
+
+    def call(self, rows):
+        again = self.way != "plain"
+        return (tf.recompute_grad(self.inner) if again else self.inner)(rows)
+
+
+def own_gradient(way, policy):
+    """Return the gradient of the weight, or the error."""
+    keras.utils.set_random_seed(1)
+    part = Own(way, policy)
+    part.build(x.shape)
+    read = (part.dense.kernel if way == "Dense" else part.kernel).value
+
+    @tf.function
+    def step():
+        with tf.GradientTape() as tape:
+            output = part(x / WIDTH)
+        return tape.gradient(output, read)
+
+    try:
+        return step().numpy()
+    except TypeError as error:
+        return error
+
+
+mixed = {}
+for policy in ("mixed_bfloat16", "mixed_float16"):
+    plain = own_gradient("plain", policy)
+    for way in ("not cast", "cast", "Dense"):
+        found = own_gradient(way, policy)
+        if not isinstance(found, TypeError):
+            found = bool(np.allclose(found, plain, rtol=0.05, atol=0.05))
+        mixed[policy, way] = found
+        shown = f"gradient right: {found}" if isinstance(found, bool) else "TypeError"
+        print(f"{policy:14}  {way:8}  {shown}")
+# --8<-- [end:mixed]
+
+
 draws = is_right["keras.layers.Dropout"] | is_right["tf.nn.dropout"]
 claims = {
     "plain_runs_once_in_training": ran["plain"] == ("training",),
@@ -187,8 +297,24 @@ claims = {
     "a_bool_fails_in_a_compiled_step": got["bool_by_position"][0] == 6.0
     and isinstance(got["bool_by_position"][1], TypeError),
     "a_bool_from_outside_is_right": got["bool_from_outside"] == [6.0, 6.0],
+    "a_loss_added_inside_is_counted_and_not_trained": same["add_loss inside"]
+    == same["activity_regularizer"]
+    == [True, False],
+    "a_loss_added_outside_is_trained": same["add_loss outside"] == [True, True],
+    "regularised_weights_are_trained": same["kernel_regularizer"] == [True, True],
+    "an_own_weight_fails_in_mixed_precision": all(
+        isinstance(mixed[policy, "not cast"], TypeError)
+        for policy in ("mixed_bfloat16", "mixed_float16")
+    ),
+    "cast_it_is_right": all(
+        mixed[policy, way]
+        for policy in ("mixed_bfloat16", "mixed_float16")
+        for way in ("cast", "Dense")
+    ),
 }
 claims = {name: bool(value) for name, value in claims.items()}
 refusal = str(got["bool_by_position"][1])
 refusal = refusal[refusal.index("Value passed") :].partition(" not in list")[0]
-errors = {"bool": f"TypeError: {refusal}"}
+untyped = str(mixed["mixed_bfloat16", "not cast"])
+untyped = untyped[untyped.index("Input 'dy'") :].strip()
+errors = {"bool": f"TypeError: {refusal}", "mixed": f"TypeError: {untyped}"}

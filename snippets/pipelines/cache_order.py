@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.11,<3.14"
-# dependencies = ["tensorflow==2.21.*", "scikit-learn>=1.6"]
+# dependencies = ["tensorflow==2.21.*", "keras==3.15.*", "scikit-learn>=1.6"]
 #
 # [tool.guide]
 # devices = 0
@@ -10,6 +10,7 @@
 import pathlib
 import tempfile
 
+import keras
 import tensorflow as tf
 from sklearn.datasets import load_digits
 
@@ -84,6 +85,32 @@ print("cache().take(5), elements made in two epochs:", cache_take)
 print("take(5).cache(), elements made in two epochs:", take_cache)
 # --8<-- [end:take]
 
+
+# --8<-- [start:validation]
+def made_to_validate(pipeline, steps=None):
+    """Return how many elements `fit` makes to validate four times on data of 40 elements."""
+    made.clear()
+    data = tf.data.Dataset.range(40).map(
+        lambda n: tf.ensure_shape(tf.numpy_function(make, [n], tf.int64), [])
+    )
+    data = pipeline(data).map(lambda n: (tf.cast([n], tf.float32), 0.0)).batch(5)
+    model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    options = {"validation_data": data, "validation_steps": steps}
+    model.fit(tf.ones((5, 1)), tf.zeros(5), epochs=4, verbose=0, **options)
+    return len(made)
+
+
+validated = {
+    "all": made_to_validate(lambda data: data.cache()),
+    "half": made_to_validate(lambda data: data.cache(), steps=4),
+    "take": made_to_validate(lambda data: data.take(20).cache()),
+}
+print("four epochs, all 40 elements to validate, made:", validated["all"])
+print("validation_steps for half: more than 40 made:", validated["half"] > 40)
+print("take(20).cache() instead, made:", validated["take"])
+# --8<-- [end:validation]
+
 # --8<-- [start:file]
 folder = tempfile.TemporaryDirectory()
 file = str(pathlib.Path(folder.name, "digits"))
@@ -157,6 +184,9 @@ claims = {
     "cache_then_shuffle_varies": len({tuple(order) for order in fresh_orders}) == 3,
     "cache_take_keeps_nothing": cache_take >= 10,
     "take_cache_keeps_all": take_cache == 5,
+    "whole_validation_fills_the_cache": validated["all"] == 40,
+    "validation_steps_never_fill_the_cache": validated["half"] >= 4 * 20,
+    "take_before_the_cache_fills_it": validated["take"] == 20,
     "a_cache_that_is_written_has_a_lock_and_no_index": any(
         name.endswith(".lockfile") for name in while_written
     )

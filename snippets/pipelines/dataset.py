@@ -114,6 +114,24 @@ padded = next(iter(sequences.padded_batch(3)))
 print(padded.numpy())
 # --8<-- [end:varying]
 
+# --8<-- [start:lengths]
+texts = tf.data.Dataset.range(1, 33).map(tf.range)  # 1 to 32 long
+shuffled = texts.shuffle(32, seed=1)
+in_buckets = shuffled.bucket_by_sequence_length(
+    lambda text: tf.shape(text)[0],
+    bucket_boundaries=[9, 17, 25, 33],  # up to 8, 16, 24, 32
+    bucket_batch_sizes=[2, 2, 2, 2, 2],
+    pad_to_bucket_boundary=True,
+    drop_remainder=True,
+)
+ways = {"padded_batch": shuffled.padded_batch(2), "padded buckets": in_buckets}
+lengths = {}
+for name, batches in ways.items():
+    found = [batch.shape[1] for batch in batches]
+    lengths[name] = set(found)
+    print(f"{name}: {len(found)} batches, {len(lengths[name])} different lengths")
+# --8<-- [end:lengths]
+
 errors = {
     "no_index": caught(lambda: data[0]),
     "list_of_arrays": caught(
@@ -156,6 +174,8 @@ claims = {
     "varying_sizes_raise_where_written": reached == "batch",
     "padded_batch_fills_with_zeros": padded.numpy().tolist()
     == [[0, 0, 0], [0, 1, 0], [0, 1, 2]],
+    "padded_batch_makes_many_lengths": len(lengths["padded_batch"]) > 8,
+    "padded_buckets_make_few_lengths": lengths["padded buckets"] == {8, 16, 24, 32},
     "nothing_made_by_building": made_after_building == 0,
     "made_on_demand": first_three == [0, 1, 2],
     "second_loop_starts_again": passes[0] == passes[1] == list(range(5)),

@@ -43,6 +43,8 @@ def caught(action) -> str:
         action()
     except (ValueError, tf.errors.InvalidArgumentError) as error:
         text = getattr(error, "message", str(error)).split("}} ")[-1].split(" [Op:")[0]
+        if "The structure of" in text:  # Keras words it in bold, between other lines
+            text = text[text.index("The structure of") :].split("\n")[0]
         return f"{type(error).__name__}: {text}"
     return ""
 
@@ -60,6 +62,38 @@ print("the default NaN:", with_nan)
 no_value = caught(lambda: rates(tf.float32))
 print("a type:", no_value)
 # --8<-- [end:defaults]
+
+# --8<-- [start:fit]
+table = str(Path(folder.name, "table.csv"))
+births[["1960", "1961", "2011"]].dropna().head(8).to_csv(table, index=False)
+options = {"batch_size": 4, "num_epochs": 1, "shuffle": False}
+print("no label_name:", type(read(table, **options).element_spec).__name__)
+data = read(table, **options, label_name="2011")
+print("label_name:", [type(part).__name__ for part in data.element_spec])
+
+
+def on_one_input(data):
+    """Train a model with one input of two columns."""
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
+    model.compile(keras.optimizers.SGD(0.001), "mse")
+    return model.fit(data, verbose=0).history["loss"][0]
+
+
+def on_named_inputs(data):
+    """Train a model with an input for each column."""
+    inputs = [keras.Input((1,), name=name) for name in ("1960", "1961")]
+    output = keras.layers.Dense(1)(keras.layers.Concatenate()(inputs))
+    model = keras.Model(inputs, output)
+    model.compile(keras.optimizers.SGD(0.001), "mse")
+    return model.fit(data, verbose=0).history["loss"][0]
+
+
+stacked = data.map(lambda x, y: (tf.stack(list(x.values()), axis=-1), y))
+trained = {"stacked": on_one_input(stacked), "named": on_named_inputs(data)}
+columns_into_one = caught(lambda: on_one_input(data))
+print("one input, columns stacked: trains:", math.isfinite(trained["stacked"]))
+print("an input for each column: trains:", math.isfinite(trained["named"]))
+# --8<-- [end:fit]
 
 # --8<-- [start:frame]
 rows = tf.data.Dataset.from_tensor_slices(dict(births[["country", "1960"]]))
@@ -146,6 +180,10 @@ claims = {
     "a_type_refuses_the_gap": no_value.startswith("InvalidArgumentError"),
     "types_are_guessed_from_the_first_rows": bool(caught(lambda: list(guessed))),
     "a_given_type_reads_the_late_row": last == 2.5,
+    "without_label_name_there_is_no_target": isinstance(once.element_spec, dict)
+    and len(data.element_spec) == 2,
+    "columns_into_one_input_raise": bool(columns_into_one),
+    "columns_train_stacked_or_named": all(map(math.isfinite, trained.values())),
     "a_frame_keeps_its_gaps": math.isnan(
         list(rows.take(2).as_numpy_iterator())[1]["1960"]
     ),
@@ -155,6 +193,7 @@ claims = {
     "from_tensor_slices_reads_it_all": at_once > size / 2,
 }
 errors = {
+    "columns_into_one_input": columns_into_one,
     "no_value": no_value,
     "guessed_type": caught(lambda: list(guessed)),
     "gap_in_text": caught(lambda: tf.data.Dataset.from_tensor_slices(dict(nameless))),

@@ -44,10 +44,10 @@ def run_ahead(buffer, results, calls=None):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
     iterator = iter(data.with_options(options))
     next(iterator)
-    last = -1
-    while last != len(made):  # until it stands still
-        last = len(made)
-        time.sleep(0.5)
+    looks = []
+    while len(looks) < 10 or len(set(looks[-10:])) > 1:  # until it stands still
+        time.sleep(0.1)
+        looks.append(len(made))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
     results.put((len(made), (peak - before) / 2**20))
 

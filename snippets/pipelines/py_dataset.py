@@ -16,6 +16,7 @@ import warnings
 
 import keras
 import numpy as np
+import tensorflow as tf
 
 x = np.arange(32, dtype="float32")[:, None]
 y = 2 * x
@@ -141,6 +142,54 @@ print("a generator of 4 batches, 3 epochs:", once.taken)
 # --8<-- [end:short]
 
 
+# --8<-- [start:strategy]
+class Numbered(keras.utils.PyDataset):
+    """Twelve batches; those of number `n` use the weight `n` of the model, and another for when they were made."""
+
+    made_in = 0
+
+    def __len__(self):
+        return 12
+
+    def on_epoch_end(self):  # Keras calls it once before the first epoch too
+        self.made_in += 1
+
+    def __getitem__(self, n):
+        row = np.zeros((1, 12 + EPOCHS + 1), "float32")
+        row[:, [n, 12 + self.made_in]] = 1
+        return row, np.zeros((1, 1), "float32")
+
+
+def trained(place, workers):
+    """Return for each epoch how often it trains on each batch, and how many of its batches are older than it is."""
+    with place.scope():
+        dense = keras.layers.Dense(1, use_bias=False, kernel_initializer="zeros")
+        model = keras.Sequential([keras.Input((12 + EPOCHS + 1,)), dense])
+        # Each batch lowers its weights by 1.
+        model.compile(keras.optimizers.SGD(1.0), lambda y, output: output)
+    found = [np.zeros(12 + EPOCHS + 1)]
+    note = keras.callbacks.LambdaCallback(
+        on_epoch_end=lambda *_: found.append(-model.get_weights()[0][:, 0])
+    )
+    model.fit(Numbered(workers=workers), epochs=EPOCHS, verbose=0, callbacks=[note])
+    times = np.diff(found, axis=0)
+    older = [int(t[12 : 13 + epoch].sum()) for epoch, t in enumerate(times)]
+    return times[:, :12], older
+
+
+EPOCHS = 6
+devices = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")
+one_device = tf.distribute.OneDeviceStrategy(devices[0].name)
+times, older = {}, {}
+for name, place in (("none", tf.distribute.get_strategy()), ("one device", one_device)):
+    for workers in (1, 4):
+        key = name, workers
+        times[key], older[key] = trained(place, workers)
+        print(f"strategy: {name}, {workers=}: each batch once in every epoch:", end=" ")
+        print(bool((times[key] == 1).all()))
+# --8<-- [end:strategy]
+
+
 class NoInit(Rows):
     def __init__(self):
         self.asked = []
@@ -180,4 +229,10 @@ claims = {
     "running_out_warns": bool(ran_out),
     "a_generator_ends_with_the_first_epoch": once.taken[1:] == [0, 0],
     "later_epochs_get_its_first_two_batches": once.taken == [4, 2, 2],
+    "without_a_strategy_threads_are_right": bool((times["none", 4] == 1).all()),
+    "one_worker_is_right_under_a_strategy": bool((times["one device", 1] == 1).all()),
+    "threads_lose_batches_under_a_strategy": bool((times["one device", 4] == 0).any()),
+    "threads_repeat_batches_under_a_strategy": bool((times["one device", 4] > 1).any()),
+    "each_epoch_gets_batches_of_the_last_one": min(older["one device", 4]) > 0,
+    "without_a_strategy_all_batches_are_new": not any(older["none", 4]),
 }

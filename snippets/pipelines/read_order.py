@@ -101,15 +101,18 @@ for path in many:
 
 
 def open_files(calls):
-    """Return how many more files are open a second after the first records: Linux and macOS list them."""
+    """Return how many more files are open once no more are opened: Linux and macOS list them."""
     before = len(os.listdir("/dev/fd"))
     data = tf.data.Dataset.from_tensor_slices(many)
     data = data.interleave(read, cycle_length=CYCLE, num_parallel_calls=calls)
     records = iter(data)
     for _ in range(CYCLE):
         next(records)
-    time.sleep(1)
-    return len(os.listdir("/dev/fd")) - before
+    looks = []
+    while len(looks) < 10 or len(set(looks[-10:])) > 1:
+        time.sleep(0.1)
+        looks.append(len(os.listdir("/dev/fd")))
+    return looks[-1] - before
 
 
 opened = {calls: open_files(calls) for calls in (None, CYCLE)}

@@ -34,10 +34,22 @@ def stages(iterator):
     return sorted({stage for path in paths for stage in path.split("::")[2:]})
 
 
-batches = tf.data.Dataset.range(64).map(lambda n: n + 1).batch(8)
-ready = iter(batches.prefetch(8))
+numbers, made = tf.data.Dataset.range(64), []
+
+
+def note(n):
+    """Return the number, and remember that it was made."""
+    made.append(n)
+    return n
+
+
+batches = numbers.map(lambda n: n + 1).batch(8)
+noted = numbers.map(lambda n: tf.numpy_function(note, [n], tf.int64)).batch(8)
+ready = iter(noted.prefetch(8))
 next(ready)
-time.sleep(1)  # all that is left is in the buffer now
+while len(made) < 64:
+    time.sleep(0.1)
+time.sleep(1)  # the last batch too is in the buffer now
 cached = batches.cache()
 for _ in cached:
     pass

@@ -150,6 +150,44 @@ for name, end in became.items():
     print(f"{name}: {end}")
 # --8<-- [end:layers]
 
+
+# --8<-- [start:counts]
+class Counter(keras.layers.Layer):
+    """A layer that counts the rows it has seen, `weight` times each."""
+
+    def __init__(self, aggregation, weight=1):
+        super().__init__()
+        self.seen = self.add_weight(
+            initializer="zeros", trainable=False, aggregation=aggregation
+        )
+        self.weight = weight
+
+    def call(self, x):
+        count = tf.cast(tf.shape(x)[0], tf.float32)
+        self.seen.assign_add(self.weight * count)
+        return x
+
+
+def count(place, *arguments):
+    """Count the rows of the data on all replicas of a strategy."""
+    with place.scope():
+        counter = Counter(*arguments)
+    step = tf.function(lambda x, _: place.run(counter, args=(x,)))
+    for rows in place.experimental_distribute_dataset(data):
+        step(*rows)
+    return float(counter.seen.numpy())
+
+
+mirrored = tf.distribute.MirroredStrategy(names)
+ways = {"sum": ["sum"], "mean": ["mean"], "N times, mean": ["mean", replicas]}
+counts = {
+    way: [count(place, *ways[way]) for place in (strategy, mirrored)] for way in ways
+}
+print("rows:", len(x))
+for way, both in counts.items():
+    print(f"{way:14}", *(f"{rows:.0f}" for rows in both))
+# --8<-- [end:counts]
+
 ROWS_OF_TABLE = 50
 with strategy.scope():
     table = keras.layers.Embedding(ROWS_OF_TABLE, 4)
@@ -195,6 +233,11 @@ claims = {
         end for name, end in became.items() if name.startswith("tf_") or "Layer" in name
     }
     == {"trains"},
+    "a_sum_counts_the_old_value_for_each_replica": counts["sum"]
+    == [sum(batch * replicas**i for i in range(len(x) // batch))] * 2
+    and (replicas == 1 or counts["sum"][0] > len(x)),
+    "n_times_under_mean_is_the_total": counts["N times, mean"] == [len(x)] * 2,
+    "mean_is_the_rows_of_one_replica": counts["mean"] == [len(x) / replicas] * 2,
     "no_aggregation_raises": replicas == 1 or "no_aggregation" in errors,
 }
 measures = {

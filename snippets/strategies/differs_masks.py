@@ -34,16 +34,15 @@ def batches(*arrays):
 
 
 # --8<-- [start:fit]
-def build(place, mask=False, reduction="sum_over_batch_size"):
+def build(place, mask=False, loss=None, units=1):
     keras.utils.set_random_seed(1)
     with place.scope():
         model = keras.Sequential([keras.Input((6,))])
         model.add(keras.layers.Embedding(20, 8, mask_zero=mask))
-        model.add(keras.layers.Dense(1))
+        model.add(keras.layers.Dense(units))
         optimizer = keras.optimizers.SGD(rate)
         optimizer.build(model.trainable_variables)
-        loss = keras.losses.MeanSquaredError(reduction=reduction)
-        model.compile(optimizer, loss)
+        model.compile(optimizer, loss or "mse")
     return model, optimizer
 
 
@@ -59,12 +58,14 @@ def apart(some, others):
     return max(float(np.abs(a - b).max()) for a, b in pairs)
 
 
-by_weight = {"reduction": "mean_with_sample_weight"}
+by_weight = keras.losses.MeanSquaredError(reduction="mean_with_sample_weight")
+ignoring = keras.losses.SparseCategoricalCrossentropy(True, ignore_class=0)
 cases = {
     "no mask": (batches(words, tags), {}),
     "mask_zero": (batches(words, tags), {"mask": True}),
     "sample weights": (batches(words, tags, weight), {}),
-    "mean_with_sample_weight": (batches(words, tags, weight), by_weight),
+    "mean_with_sample_weight": (batches(words, tags, weight), {"loss": by_weight}),
+    "ignore_class": (batches(words, words), {"loss": ignoring, "units": 20}),
 }
 alone, by_fit = {}, {}
 for name, (rows, options) in cases.items():
@@ -109,6 +110,7 @@ several = replicas > 1
 claims = {
     "equal_without_mask": by_fit["no mask"] < 1e-5,
     "mask_differs": several and by_fit["mask_zero"] > 1e-3,
+    "ignore_class_differs": several and by_fit["ignore_class"] > 1e-3,
     "sample_weights_are_safe": by_fit["sample weights"] < 1e-5,
     "mean_with_sample_weight_differs": several
     and by_fit["mean_with_sample_weight"] > 1e-3,

@@ -66,7 +66,7 @@ def numpy_sgd():
 
 # --8<-- [start:worker]
 if "TF_CONFIG" in os.environ:  # this process was started as a worker
-    signal.alarm(60)  # this guide's time limit: leave it out
+    signal.alarm(600)  # this guide's time limit: leave it out
     held = train(tf.distribute.MultiWorkerMirroredStrategy())
     print(json.dumps(held.tolist()))
     raise SystemExit
@@ -74,31 +74,37 @@ if "TF_CONFIG" in os.environ:  # this process was started as a worker
 
 
 # --8<-- [start:launch]
-def free_addresses(count):
-    with contextlib.ExitStack() as stack:  # all are held until the last is found
-        sockets = [
-            stack.enter_context(socket.create_server(("127.0.0.1", 0)))
-            for _ in range(count)
-        ]
-        return [f"127.0.0.1:{s.getsockname()[1]}" for s in sockets]
+def hold(stack):
+    """Return a free port that no other program gets until `stack` ends."""
+    holder = stack.enter_context(socket.socket())
+    holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    holder.bind(("127.0.0.1", 0))
+    port = holder.getsockname()[1]
+    if sys.platform != "linux":  # there a worker may use what is bound like this
+        holder.close()
+    return port
 
 
-addresses = free_addresses(2)
-workers = []
-for index in range(2):
-    config = {
-        "cluster": {"worker": addresses},
-        "task": {"type": "worker", "index": index},
-    }
-    environment = os.environ | {
-        "TF_CONFIG": json.dumps(config),
-        "CUDA_VISIBLE_DEVICES": "-1",
-    }
-    command = [sys.executable, __file__]
-    workers.append(
-        subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
-    )
-lines = [worker.communicate()[0].splitlines()[-1] for worker in workers]
+with contextlib.ExitStack() as stack:
+    addresses = [f"127.0.0.1:{hold(stack)}" for _ in range(2)]
+    workers = []
+    for index in range(2):
+        config = {
+            "cluster": {"worker": addresses},
+            "task": {"type": "worker", "index": index},
+        }
+        environment = os.environ | {
+            "TF_CONFIG": json.dumps(config),
+            "CUDA_VISIBLE_DEVICES": "-1",
+        }
+        worker = subprocess.Popen(
+            [sys.executable, __file__],
+            env=environment,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        workers.append(worker)
+    lines = [worker.communicate()[0].splitlines()[-1] for worker in workers]
 # --8<-- [end:launch]
 
 # --8<-- [start:compare]

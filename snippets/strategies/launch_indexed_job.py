@@ -200,11 +200,18 @@ class Pods(contextlib.ExitStack):
 
     def __init__(self, folder):
         super().__init__()
-        with contextlib.ExitStack() as stack:  # all are held until the last is found
-            held = [socket.create_server(("127.0.0.1", 0)) for _ in HOSTS]
-            ports = [stack.enter_context(one).getsockname()[1] for one in held]
-        self.addresses = [f"127.0.0.1:{port}" for port in ports]
+        self.addresses = [f"127.0.0.1:{self.port()}" for _ in HOSTS]
         self.folder, self.running, self.ended = Path(folder), {}, []
+
+    def port(self):
+        """Return a free port that no other program gets until the `with` ends."""
+        holder = self.enter_context(socket.socket())
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        holder.bind(("127.0.0.1", 0))
+        port = holder.getsockname()[1]
+        if sys.platform != "linux":  # there a pod may use what is bound like this
+            holder.close()
+        return port
 
     def start(self, index):
         variables = environment_of(container["env"], index)

@@ -103,7 +103,7 @@ def alive(process):
 
 
 signal.signal(signal.SIGALRM, too_late)
-signal.alarm(400)
+signal.alarm(600)
 # Without a token Ray makes one, and leaves it in the home folder.
 os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex())
 # Ray's sockets will lie below this folder, and their paths must be short.
@@ -129,7 +129,7 @@ try:
 finally:
     processes = psutil.Process().children(recursive=True)
     ray.shutdown()
-    for _ in range(100):
+    for _ in range(1200):
         left = [process for process in processes if alive(process)]
         if not left:
             break

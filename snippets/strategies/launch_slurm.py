@@ -69,7 +69,7 @@ def numpy_sgd():
 
 # --8<-- [start:worker]
 if "SLURM_PROCID" in os.environ:  # this process was started by srun
-    signal.alarm(60)  # this guide's time limit: leave it out
+    signal.alarm(600)  # this guide's time limit: leave it out
     # The resolver believes what you say: it becomes the number of replicas. One task on
     # each node takes all its GPUs. Without any the numbers must still be positive: the
     # stand-in runs two tasks on one node.
@@ -124,19 +124,27 @@ wait
 
 
 # --8<-- [start:launch]
-def two_free_ports():
-    """Find a free port whose successor is free too: the resolver counts upwards."""
+def hold(stack, port=0):
+    """Return a free port, or this one, that no other program gets until `stack` ends."""
+    holder = stack.enter_context(socket.socket())
+    holder.bind(("127.0.0.1", port))  # an OSError if it is taken or held
+    holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    port = holder.getsockname()[1]
+    if sys.platform != "linux":  # there a task may use what is bound like this
+        holder.close()
+    return port
+
+
+def hold_two(stack):
+    """Hold a free port and its successor: the resolver counts upwards."""
     while True:
-        with (
-            socket.create_server(("127.0.0.1", 0)) as first,
-            contextlib.suppress(OSError),
-        ):
-            port = first.getsockname()[1]
-            socket.create_server(("127.0.0.1", port + 1)).close()
+        port = hold(stack)
+        with contextlib.suppress(OSError):  # the next one is taken: try again
+            hold(stack, port + 1)
             return port
 
 
-with tempfile.TemporaryDirectory() as folder:
+with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as held_ports:
     python = f'#!/bin/bash\nexec "{sys.executable}" "$@"\n'
     for name, text in {
         "train.sbatch": BATCH_SCRIPT,
@@ -149,7 +157,7 @@ with tempfile.TemporaryDirectory() as folder:
     path = f"{folder}:{os.environ['PATH']}"
     environment = os.environ | {
         "PATH": path,
-        "PORT": str(two_free_ports()),
+        "PORT": str(hold_two(held_ports)),
         "CUDA_VISIBLE_DEVICES": "-1",
     }
     syntax = subprocess.run(

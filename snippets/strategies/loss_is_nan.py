@@ -8,7 +8,10 @@
 # ///
 """The batch and the rate grow eightfold and the loss becomes NaN: find the step, the operation, and what helps."""
 
+import contextlib
 import re
+import tempfile
+from pathlib import Path
 
 import keras
 import numpy as np
@@ -63,6 +66,78 @@ print("TerminateOnNaN stops before the end:", steps < all_steps)
 print("the weights are finite then:", finite(watched))
 # --8<-- [end:stop]
 
+# --8<-- [start:backup]
+cases = {  # arguments of TerminateOnNaN and of BackupAndRestore
+    "defaults": ({}, {}),
+    "delete_checkpoint=False": ({}, {"delete_checkpoint": False}),
+    "raise_error=True": ({"raise_error": True}, {}),
+}
+held = {}
+with tempfile.TemporaryDirectory() as top:
+    for case, (terminate, backup) in cases.items():
+        model = build(lambda: keras.optimizers.SGD(RATE))
+        callbacks = [
+            keras.callbacks.LearningRateScheduler(
+                lambda epoch: FACTOR * RATE if epoch else RATE
+            ),
+            keras.callbacks.TerminateOnNaN(**terminate),
+            keras.callbacks.BackupAndRestore(f"{top}/{case}", **backup),
+        ]
+        with contextlib.suppress(RuntimeError):
+            fit(model, LARGE, *callbacks)
+        held[case] = "no backup"
+        for file in Path(top, case).glob("*.weights.h5"):
+            model.load_weights(file)
+            held[case] = "finite weights" if finite(model) else "NaN"
+        print(f"{case}: {held[case]}")
+
+    # The folder of the last case: go on from there, at half the rate of its epoch.
+    lowered = build(lambda: keras.optimizers.SGD(RATE / 2))
+    rates = []
+
+    def lower(logs):
+        rates.append(float(lowered.optimizer.learning_rate.numpy()))
+        lowered.optimizer.learning_rate = RATE / 2
+
+    after = fit(
+        lowered,
+        LARGE,
+        keras.callbacks.BackupAndRestore(f"{top}/{case}"),
+        keras.callbacks.LambdaCallback(on_train_begin=lower),  # after the other
+    )
+came_back, ended = rates[0], float(lowered.optimizer.learning_rate.numpy())
+print(f"compiled with {RATE / 2}, restored {came_back:.3g}, ends with {ended:.3g}")
+# --8<-- [end:backup]
+
+
+# --8<-- [start:rates]
+def restored(old, new):
+    """Save the optimizer `old`, restore `new` from it; return the rate of `new`."""
+    for optimizer in old, new:
+        optimizer.build([keras.Variable([0.0])])
+    old.iterations.assign(STEPS)
+    with tempfile.TemporaryDirectory() as folder:
+        path = tf.train.Checkpoint(optimizer=old).write(f"{folder}/old")
+        try:
+            tf.train.Checkpoint(optimizer=new).read(path)
+        except ValueError as error:
+            return type(error).__name__
+    return round(float(new.learning_rate.numpy()), 6)
+
+
+def halving(rate):
+    return keras.optimizers.schedules.ExponentialDecay(rate, STEPS, 0.5)
+
+
+Adam = keras.optimizers.Adam
+rate_again = restored(Adam(0.08), Adam(0.02))
+schedule_again = restored(Adam(halving(0.08)), Adam(halving(0.02)))
+changed = restored(Adam(0.08), Adam(halving(0.02)))
+print("saved 0.08, compiled 0.02:", rate_again)
+print("both of them schedules, halved by then:", schedule_again)
+print("a schedule in place of a rate:", changed)
+# --8<-- [end:rates]
+
 # --8<-- [start:numerics]
 tf.debugging.enable_check_numerics()  # before the model is traced
 try:
@@ -109,6 +184,15 @@ claims = {
     "without_a_watch_it_trains_on": all_steps == EPOCHS * STEPS,
     "terminate_on_nan_stops_early": steps < all_steps,
     "weights_are_finite_when_it_stops": finite(watched),
+    "it_deletes_the_backup": held["defaults"] == "no backup",
+    "it_saves_the_nan_weights": held["delete_checkpoint=False"] == "NaN",
+    "raising_keeps_a_finite_backup": held["raise_error=True"] == "finite weights",
+    "the_old_rate_comes_back": bool(np.allclose([came_back, rate_again], [RATE, 0.08])),
+    "a_rate_assigned_afterwards_stays": bool(np.isclose(ended, RATE / 2))
+    and finite(lowered)
+    and after < first,
+    "a_new_schedule_counts_on": schedule_again == 0.01,
+    "a_schedule_in_place_of_a_rate_raises": changed == "ValueError",
     "check_numerics_raises": found != "no error",
     "warm_up_is_enough": warmed,
     "the_old_rate_trains": slow,

@@ -15,6 +15,7 @@ import multiprocessing
 import os
 import signal
 import socket
+import sys
 
 import keras
 import numpy as np
@@ -31,17 +32,20 @@ class Cluster(contextlib.ExitStack):
 
     def __init__(self, **jobs):
         super().__init__()
-        sockets = {
-            job: [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+        self.spec = {
+            job: [f"127.0.0.1:{self.port()}" for _ in range(count)]
             for job, count in jobs.items()
         }
-        self.spec = {
-            job: [f"127.0.0.1:{free.getsockname()[1]}" for free in group]
-            for job, group in sockets.items()
-        }
-        # All were held until here, so no port was given twice.
-        for free in [free for group in sockets.values() for free in group]:
-            free.close()
+
+    def port(self):
+        """Return a free port that no other program gets until the `with` ends."""
+        holder = self.enter_context(socket.socket())
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        holder.bind(("127.0.0.1", 0))
+        port = holder.getsockname()[1]
+        if sys.platform != "linux":  # there a task may use what is bound like this
+            holder.close()
+        return port
 
     def start(self, job, index, work, *args, config=None):
         """Fork a process that runs `work(say, *args)` as this task.
@@ -62,8 +66,8 @@ class Cluster(contextlib.ExitStack):
         return task
 
     def run(self, config, send, work, args):
-        # The kernel ends this process after a minute, even if the parent is gone.
-        signal.alarm(60)
+        # The kernel ends this process in time, even if the parent is gone.
+        signal.alarm(600)
         os.environ["TF_CONFIG"] = config
         # Tasks on one machine cannot share its GPU.
         tf.config.set_visible_devices([], "GPU")
@@ -75,7 +79,7 @@ class Cluster(contextlib.ExitStack):
             send(("failed", f"{type(error).__name__}: {error}"))
         os._exit(1)
 
-    def hear(self, task, seconds=30):
+    def hear(self, task, seconds=120):
         """Return what the task says next, and what kind of word that is.
 
         The kinds are "said", "done", "failed", "died" and "silent".
@@ -85,7 +89,7 @@ class Cluster(contextlib.ExitStack):
         except EOFError:
             return "died", None
 
-    def result(self, task, seconds=30):
+    def result(self, task, seconds=120):
         """Return what `work` returned; raise what went wrong instead."""
         kind, value = self.hear(task, seconds)
         if kind != "done":

@@ -45,7 +45,8 @@ def train(count, stop, backup=None, keep=None):
     def step(batch):
         def on_replica(features, labels):
             with tf.GradientTape() as tape:
-                losses = keras.losses.mean_squared_error(labels, model(features))
+                outputs = model(features, training=True)
+                losses = keras.losses.mean_squared_error(labels, outputs)
                 loss = tf.nn.compute_average_loss(losses, global_batch_size=BATCH)
             gradients = tape.gradient(loss, model.trainable_variables)
             optimizer.apply(gradients, model.trainable_variables)

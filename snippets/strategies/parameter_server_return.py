@@ -15,6 +15,7 @@ import multiprocessing
 import os
 import signal
 import socket
+import sys
 import time
 
 import tensorflow as tf
@@ -29,17 +30,20 @@ class Cluster(contextlib.ExitStack):
 
     def __init__(self, **jobs):
         super().__init__()
-        sockets = {
-            job: [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+        self.spec = {
+            job: [f"127.0.0.1:{self.port()}" for _ in range(count)]
             for job, count in jobs.items()
         }
-        self.spec = {
-            job: [f"127.0.0.1:{free.getsockname()[1]}" for free in group]
-            for job, group in sockets.items()
-        }
-        # All were held until here, so no port was given twice.
-        for free in [free for group in sockets.values() for free in group]:
-            free.close()
+
+    def port(self):
+        """Return a free port that no other program gets until the `with` ends."""
+        holder = self.enter_context(socket.socket())
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        holder.bind(("127.0.0.1", 0))
+        port = holder.getsockname()[1]
+        if sys.platform != "linux":  # there a task may use what is bound like this
+            holder.close()
+        return port
 
     def start(self, job, index, work, *args, config=None):
         """Fork a process that runs `work(say, *args)` as this task.
@@ -60,8 +64,8 @@ class Cluster(contextlib.ExitStack):
         return task
 
     def run(self, config, send, work, args):
-        # The kernel ends this process after a minute, even if the parent is gone.
-        signal.alarm(60)
+        # The kernel ends this process in time, even if the parent is gone.
+        signal.alarm(600)
         os.environ["TF_CONFIG"] = config
         # Tasks on one machine cannot share its GPU.
         tf.config.set_visible_devices([], "GPU")
@@ -73,7 +77,7 @@ class Cluster(contextlib.ExitStack):
             send(("failed", f"{type(error).__name__}: {error}"))
         os._exit(1)
 
-    def hear(self, task, seconds=30):
+    def hear(self, task, seconds=120):
         """Return what the task says next, and what kind of word that is.
 
         The kinds are "said", "done", "failed", "died" and "silent".
@@ -83,7 +87,7 @@ class Cluster(contextlib.ExitStack):
         except EOFError:
             return "died", None
 
-    def result(self, task, seconds=30):
+    def result(self, task, seconds=120):
         """Return what `work` returned; raise what went wrong instead."""
         kind, value = self.hear(task, seconds)
         if kind != "done":
@@ -123,8 +127,11 @@ def coordinate(say):
         worker = tf.distribute.coordinator.experimental_get_current_worker_index()
         # The update comes first, then a tenth of a second of other work.
         counts.assign_add(tf.one_hot(worker, 2, dtype=tf.int32))
+        # Two steps last until worker 1 counts its sixth: its own fifth, in which it is
+        # killed, and a late one of worker 0, should that get there first.
+        waits = tf.gather(counts, worker) == tf.gather([70, 5], worker)
         began, turns = tf.timestamp(), tf.constant(0)
-        while tf.timestamp() - began < 0.1:
+        while tf.timestamp() - began < 0.1 or (waits and counts[1] == 5):
             turns += 1
         with tf.control_dependencies([turns]):
             return worker, began, tf.timestamp()
@@ -135,7 +142,7 @@ def coordinate(say):
 
     results = [coordinator.schedule(step) for _ in range(STEPS)]
     while not coordinator.done():
-        say(counts.numpy().tolist())
+        say((time.time(), *counts.numpy().tolist()))
         time.sleep(0.02)
     coordinator.join()
     return (
@@ -153,14 +160,17 @@ with Cluster(chief=1, worker=2, ps=1) as cluster:
     _, victim = (cluster.start("worker", index, serve) for index in range(2))
     chief = cluster.start("chief", 0, coordinate)
     # Until worker 1 has begun, and counted, its fifth step:
-    while cluster.hear(chief)[1][1] < 5:
+    while cluster.hear(chief)[1][2] < 5:
         pass
     victim.kill()
     killed = time.time()
-    while time.time() - killed < 1:
-        cluster.hear(chief)
-    cluster.start("worker", 1, serve)  # at its old address
+    # For a second, and until worker 0 begins another step:
+    while (heard := cluster.hear(chief)[1])[0] < killed + 1:
+        pass
+    while cluster.hear(chief)[1][1] == heard[1]:
+        pass
     returned = time.time()
+    cluster.start("worker", 1, serve)  # at its old address
     while (answer := cluster.hear(chief))[0] == "said":
         pass
 counts, spans, log = answer[1]

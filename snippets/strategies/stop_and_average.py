@@ -8,6 +8,9 @@
 # ///
 """Early stopping, schedules and averaged weights on several replicas: with callbacks of `fit`, and in a loop."""
 
+import contextlib
+import tempfile
+
 import keras
 import numpy as np
 import tensorflow as tf
@@ -83,6 +86,43 @@ for callbacks in (stop, average):
     print("  weights, losses and rates of one device:", same)
 # --8<-- [end:fit]
 
+
+# --8<-- [start:again]
+def epochs_of(*callbacks):
+    """Train what never improves, until a patience of 3; return the epochs done."""
+    model = build(many)
+    model.optimizer.learning_rate = 0.0
+    done = []
+
+    def note(epoch, logs):
+        done.append(epoch)
+
+    callbacks = [
+        keras.callbacks.EarlyStopping(patience=3, min_delta=1e-3),
+        keras.callbacks.LambdaCallback(on_epoch_end=note),
+        *callbacks,
+    ]
+    with contextlib.suppress(KeyboardInterrupt):
+        model.fit(
+            rows, validation_data=others, epochs=20, callbacks=callbacks, verbose=0
+        )
+    return done
+
+
+def interrupt(epoch, logs):
+    if epoch == 3:
+        raise KeyboardInterrupt
+
+
+undisturbed = epochs_of()
+with tempfile.TemporaryDirectory() as folder:
+    backup = keras.callbacks.BackupAndRestore(folder)
+    begun = epochs_of(backup, keras.callbacks.LambdaCallback(on_epoch_begin=interrupt))
+    restarted = epochs_of(keras.callbacks.BackupAndRestore(folder))
+print("never improves, patience 3: epochs", *undisturbed)
+print("stopped after epoch", begun[-1], "and restarted: epochs", *restarted)
+# --8<-- [end:again]
+
 # --8<-- [start:loop]
 model = build(many)
 optimizer = model.optimizer
@@ -92,7 +132,8 @@ optimizer = model.optimizer
 def step(batch):
     def on_replica(features, labels):
         with tf.GradientTape() as tape:
-            losses = keras.losses.mean_squared_error(labels, model(features))
+            outputs = model(features, training=True)
+            losses = keras.losses.mean_squared_error(labels, outputs)
             loss = tf.nn.compute_average_loss(losses, global_batch_size=BATCH)
         gradients = tape.gradient(loss, model.trainable_variables)
         optimizer.apply(gradients, model.trainable_variables)  # and the averages
@@ -118,6 +159,9 @@ claims = {
     "plateau_lowers_the_rate": stops_alike and len({*stopped[2]}) > 1,
     "schedule_and_averages_as_on_one_device": averages_alike
     and len({*fitted[2]}) == EPOCHS,
+    "early_stopping_forgets_at_a_restart": undisturbed == [0, 1, 2, 3]
+    and begun == [0, 1, 2]
+    and restarted == [3, 4, 5, 6],
     "loop_gives_the_averages_of_fit": equal(averages, fitted[0]),
     "averages_are_not_the_weights": not equal(averages, raw),
     "a_new_rate_needs_a_new_trace": traces > 1,

@@ -18,8 +18,10 @@ import os
 import re
 import signal
 import socket
+import sys
 import tempfile
 import time
+from multiprocessing import connection
 from pathlib import Path
 
 import tensorflow as tf
@@ -34,17 +36,20 @@ class Cluster(contextlib.ExitStack):
 
     def __init__(self, **jobs):
         super().__init__()
-        sockets = {
-            job: [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+        self.spec = {
+            job: [f"127.0.0.1:{self.port()}" for _ in range(count)]
             for job, count in jobs.items()
         }
-        self.spec = {
-            job: [f"127.0.0.1:{free.getsockname()[1]}" for free in group]
-            for job, group in sockets.items()
-        }
-        # All were held until here, so no port was given twice.
-        for free in [free for group in sockets.values() for free in group]:
-            free.close()
+
+    def port(self):
+        """Return a free port that no other program gets until the `with` ends."""
+        holder = self.enter_context(socket.socket())
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        holder.bind(("127.0.0.1", 0))
+        port = holder.getsockname()[1]
+        if sys.platform != "linux":  # there a task may use what is bound like this
+            holder.close()
+        return port
 
     def start(self, job, index, work, *args, config=None):
         """Fork a process that runs `work(say, *args)` as this task.
@@ -65,8 +70,8 @@ class Cluster(contextlib.ExitStack):
         return task
 
     def run(self, config, send, work, args):
-        # The kernel ends this process after a minute, even if the parent is gone.
-        signal.alarm(60)
+        # The kernel ends this process in time, even if the parent is gone.
+        signal.alarm(600)
         os.environ["TF_CONFIG"] = config
         # Tasks on one machine cannot share its GPU.
         tf.config.set_visible_devices([], "GPU")
@@ -78,7 +83,7 @@ class Cluster(contextlib.ExitStack):
             send(("failed", f"{type(error).__name__}: {error}"))
         os._exit(1)
 
-    def hear(self, task, seconds=30):
+    def hear(self, task, seconds=120):
         """Return what the task says next, and what kind of word that is.
 
         The kinds are "said", "done", "failed", "died" and "silent".
@@ -88,7 +93,7 @@ class Cluster(contextlib.ExitStack):
         except EOFError:
             return "died", None
 
-    def result(self, task, seconds=30):
+    def result(self, task, seconds=120):
         """Return what `work` returned; raise what went wrong instead."""
         kind, value = self.hear(task, seconds)
         if kind != "done":
@@ -152,17 +157,22 @@ with contextlib.ExitStack() as stack:
     tasks = {
         case: [start(clusters[case], *task) for task in cases[case]] for case in cases
     }
-    limited = start(stack.enter_context(Cluster(worker=3)), "ab", 0, limit=WAIT - 2)
-    time.sleep(WAIT)
+    # First let all come to where they raise or wait, however long this takes.
+    for two in [two for two in tasks.values() if len(two) == 2]:
+        connection.wait([task.ear for task in two])
+    [patient], [deaf] = tasks["worker 1 never starts"], tasks["worker 0 never starts"]
+    signs = {patient: "/job:worker/replica:0/task:1\n", deaf: "Started server"}
+    while not all(sign in task.log.read_text() for task, sign in signs.items()):
+        time.sleep(0.1)
+    # Who then says nothing while one more task uses up its limit is still waiting.
+    limited = start(stack.enter_context(Cluster(worker=3)), "ab", 0, limit=WAIT)
+    limited.join()
     for case, cluster in clusters.items():
         outcomes[case] = sorted(shorten(*cluster.hear(task, 0)) for task in tasks[case])
         print(f"{case}:", "; ".join(outcomes[case]))
 
     # The first case once more: its missing worker starts after all.
-    cluster, patient = (
-        clusters["worker 1 never starts"],
-        tasks["worker 1 never starts"][0],
-    )
+    cluster = clusters["worker 1 never starts"]
     log = patient.log.read_text()
     late = [cluster.result(task) for task in (start(cluster, "ab", 1), patient)]
     print("worker 1 starts late:", "; ".join(late))
@@ -177,8 +187,8 @@ missing = [
     if "tasks to connect" in line or re.fullmatch(r"/job:\S+", line)
 ]
 print("the log of worker 0 says:", *missing)
-deaf = tasks["worker 0 never starts"][0].log.read_text()
-print("the log of worker 1 names worker 0:", "task:0" in deaf)
+others = deaf.log.read_text()
+print("the log of worker 1 names worker 0:", "task:0" in others)
 
 traceback = limited.log.read_text()
 where = [
@@ -205,7 +215,7 @@ claims = {
         "Unavailable" in text for text in outcomes["one list has a wrong address"]
     ),
     "log_of_worker_0_names_the_missing": "/job:worker/replica:0/task:1" in missing,
-    "log_of_worker_1_names_the_missing": "task:0" in deaf,
+    "log_of_worker_1_names_the_missing": "task:0" in others,
     "time_limit_names_the_line": where[1].endswith("collective_all_reduce_strategy.py")
     and limited.exitcode != 0,
 }

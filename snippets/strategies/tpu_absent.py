@@ -16,6 +16,7 @@ import os
 import re
 import signal
 import socket
+import sys
 
 import tensorflow as tf
 
@@ -29,17 +30,20 @@ class Cluster(contextlib.ExitStack):
 
     def __init__(self, **jobs):
         super().__init__()
-        sockets = {
-            job: [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+        self.spec = {
+            job: [f"127.0.0.1:{self.port()}" for _ in range(count)]
             for job, count in jobs.items()
         }
-        self.spec = {
-            job: [f"127.0.0.1:{free.getsockname()[1]}" for free in group]
-            for job, group in sockets.items()
-        }
-        # All were held until here, so no port was given twice.
-        for free in [free for group in sockets.values() for free in group]:
-            free.close()
+
+    def port(self):
+        """Return a free port that no other program gets until the `with` ends."""
+        holder = self.enter_context(socket.socket())
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        holder.bind(("127.0.0.1", 0))
+        port = holder.getsockname()[1]
+        if sys.platform != "linux":  # there a task may use what is bound like this
+            holder.close()
+        return port
 
     def start(self, job, index, work, *args, config=None):
         """Fork a process that runs `work(say, *args)` as this task.
@@ -60,8 +64,8 @@ class Cluster(contextlib.ExitStack):
         return task
 
     def run(self, config, send, work, args):
-        # The kernel ends this process after a minute, even if the parent is gone.
-        signal.alarm(60)
+        # The kernel ends this process in time, even if the parent is gone.
+        signal.alarm(600)
         os.environ["TF_CONFIG"] = config
         # Tasks on one machine cannot share its GPU.
         tf.config.set_visible_devices([], "GPU")
@@ -73,7 +77,7 @@ class Cluster(contextlib.ExitStack):
             send(("failed", f"{type(error).__name__}: {error}"))
         os._exit(1)
 
-    def hear(self, task, seconds=30):
+    def hear(self, task, seconds=120):
         """Return what the task says next, and what kind of word that is.
 
         The kinds are "said", "done", "failed", "died" and "silent".
@@ -83,7 +87,7 @@ class Cluster(contextlib.ExitStack):
         except EOFError:
             return "died", None
 
-    def result(self, task, seconds=30):
+    def result(self, task, seconds=120):
         """Return what `work` returned; raise what went wrong instead."""
         kind, value = self.hear(task, seconds)
         if kind != "done":
@@ -121,7 +125,8 @@ def probe(say, work, argument):
 
 
 WAIT = 5  # seconds
-nobody = "grpc://" + Cluster(tpu=1).spec["tpu"][0]  # a free port: nobody listens there
+held = Cluster(tpu=1)  # a free port: nobody listens there
+nobody = "grpc://" + held.spec["tpu"][0]
 probes = {
     'TPUClusterResolver("")': (resolve, ""),
     'TPUClusterResolver("local")': (resolve, "local"),
@@ -133,12 +138,16 @@ probes = {
 # --8<-- [end:probes]
 
 # --8<-- [start:run]
-with Cluster() as cluster:  # each in a process of its own
+with held, Cluster() as cluster:  # each in a process of its own
     tasks = {
         name: cluster.start("probe", 0, probe, *what, config="{}")
         for name, what in probes.items()
     }
-    answers = {name: cluster.hear(task, WAIT) for name, task in tasks.items()}
+    silent = "set up an address where nobody listens"
+    answers = {
+        name: cluster.hear(task, WAIT if name == silent else 120)
+        for name, task in tasks.items()
+    }
 
 for name, (kind, text) in answers.items():
     print(

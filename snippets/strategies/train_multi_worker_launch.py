@@ -38,19 +38,26 @@ SCRIPT = str(Path(__file__).with_name("train_multi_worker.py"))
 
 
 # --8<-- [start:launch]
-def free_addresses(count):
-    with contextlib.ExitStack() as stack:  # all are held until the last is found
-        sockets = [
-            stack.enter_context(socket.create_server(("127.0.0.1", 0)))
-            for _ in range(count)
-        ]
-        return [f"127.0.0.1:{s.getsockname()[1]}" for s in sockets]
+held = contextlib.ExitStack()  # of sockets, until the last run has ended
+
+
+def hold(port=0):
+    """Return a free port, or this one, that no other program gets until the end."""
+    holder = held.enter_context(socket.socket())
+    holder.bind(("127.0.0.1", port))  # an OSError if it is taken or held
+    holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    port = holder.getsockname()[1]
+    if sys.platform != "linux":  # there a task may use what is bound like this
+        holder.close()
+    return port
 
 
 def tf_config(**jobs):
     """Return the environment of each task of a cluster with so many tasks of each job."""
-    free = iter(free_addresses(sum(jobs.values())))
-    cluster = {job: [next(free) for _ in range(count)] for job, count in jobs.items()}
+    cluster = {
+        job: [f"127.0.0.1:{hold()}" for _ in range(count)]
+        for job, count in jobs.items()
+    }
     tasks = [(job, index) for job, count in jobs.items() for index in range(count)]
     return [
         {
@@ -64,13 +71,10 @@ def tf_config(**jobs):
 
 def slurm():
     """Return what `srun` sets for two tasks on this machine, as far as it is read."""
-    while True:  # the resolver counts ports upwards: find two in a row
-        with (
-            socket.create_server(("127.0.0.1", 0)) as free,
-            contextlib.suppress(OSError),
-        ):
-            port = free.getsockname()[1]
-            socket.create_server(("127.0.0.1", port + 1)).close()
+    while True:  # the resolver counts ports upwards: hold two in a row
+        port = hold()
+        with contextlib.suppress(OSError):  # the next one is taken: try again
+            hold(port + 1)
             break
     both = {
         "SLURM_STEP_NUM_TASKS": "2",
@@ -188,6 +192,7 @@ with tempfile.TemporaryDirectory() as both:
     newest = [tf.train.latest_checkpoint(f"{both}/{p}") for p in ("kept", "scratch-1")]
     name = "done/.ATTRIBUTES/VARIABLE_VALUE"
     at = [int(tf.train.load_variable(path, name)) for path in newest]
+held.close()
 last = told[0][0][-1]
 print("SIGTERM to task 1. Exit codes:", *(code for *_, code in told))
 print("task 0 prints last:", last.replace(str(at[0]), "N"))

@@ -9,11 +9,16 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
-from hooks import interpreter
+from hooks import busy, interpreter
+from hooks.errors import ROOT
 from tests.child import PATIENCE, started
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+# It is bash for a moment, then `setsid`, then `sleep`.
+LEAVES = "echo said; setsid sleep 60 & until grep -q ^sleep /proc/$!/cmdline; do sleep 0.05; done"
 
 
 def command(seconds: float, script: str) -> list[str]:
@@ -27,15 +32,23 @@ def command(seconds: float, script: str) -> list[str]:
         (50, "echo said; exit 124", "exit status 124"),
         (50, "echo said; kill -9 $$", "exit status -9"),
         (8, "echo said; sleep 60", "it still ran after 8 s and was killed"),
-        (50, "echo said; setsid sleep 60 &", "it left running:\nsleep 60 (process "),
+        (50, LEAVES, "it left running:\nsleep 60 (process "),
     ],
     ids=["good", "status", "killed", "slow", "left"],
 )
 def test_it_says_why_it_fails_apart_from_what_the_command_said(seconds: float, script: str, why: str) -> None:
-    done = subprocess.run(command(seconds, script), check=False, capture_output=True, text=True, timeout=55)
+    limit = busy.stretched(PATIENCE)
+    done = subprocess.run(command(seconds, script), check=False, capture_output=True, text=True, timeout=limit)
     assert done.returncode == bool(why)
     assert done.stderr.startswith(why)
     assert done.stdout == ("said\ntoo\n" if not why else "said\n")
+
+
+@pytest.mark.parametrize(("parent", "code"), [("os.getppid()", 0), ("os.getppid() + 1", -9)], ids=["there", "gone"])
+def test_a_process_ends_where_its_parent_had_ended_before_it_asked(parent: str, code: int) -> None:
+    source = f"import os\nfrom hooks import family\nfamily.die_with_parent(parent={parent})"
+    done = subprocess.run([sys.executable, "-c", source], cwd=ROOT, check=False, timeout=busy.stretched(PATIENCE))
+    assert done.returncode == code
 
 
 def test_a_command_ends_with_the_process_that_ran_it(tmp_path: Path) -> None:

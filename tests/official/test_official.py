@@ -14,6 +14,7 @@ import nbformat
 import psutil
 import pytest
 
+from hooks import busy
 from hooks.errors import ROOT
 from tests.official import edits, notebook
 from tests.official.__main__ import CHANGES, LIST, RESULT, cells, cure, verdict
@@ -161,9 +162,8 @@ else:
     raise SystemExit("it downloaded")
 """
     env = notebook.environment("test", [], tmp_path)
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=120, check=False
-    )
+    command, limit = [sys.executable, "-c", code], busy.stretched(120)
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=limit, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
 
 

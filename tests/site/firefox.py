@@ -101,8 +101,9 @@ class Firefox:
     def go(self, page: str) -> None:
         """Open a page, relative to the home page, and wait until its scripts have nothing left to do."""
         url = self._address + page
+        self.run("() => { window.isLeft = true; }")  # the page that goes may have the same address
         self._do("browsingContext.navigate", context=self._tab, url=url, wait="complete")
-        self.wait(f"() => location.href === {json.dumps(url)} && document.readyState === 'complete'")
+        self.wait(f"() => !window.isLeft && location.href === {json.dumps(url)} && document.readyState === 'complete'")
         self.run("() => new Promise((done) => requestIdleCallback(() => setTimeout(done, 100)))")
 
     def size(self, width: int, height: int = 900) -> None:

@@ -55,8 +55,8 @@ def test_a_limit_asks_again_each_time_that_it_is_reached(monkeypatch: pytest.Mon
 
 @pytest.fixture
 def loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runner]:
-    """A runner whose supervisors read three times as much load as there are cores."""
-    source = "import os\nfrom hooks import devices\nos.getloadavg = lambda: (3.0 * devices.cores(), 0.0, 0.0)\n"
+    """A runner whose supervisors read four times as much load as there are cores."""
+    source = "import os\nfrom hooks import devices\nos.getloadavg = lambda: (4.0 * devices.cores(), 0.0, 0.0)\n"
     (tmp_path / "pretended_load.py").write_text(source)
     monkeypatch.setitem(launch.FIXED_ENV, "PYTHONPATH", str(tmp_path))
     with Runner(preload=("pretended_load",), limit=1) as runner:
@@ -64,7 +64,7 @@ def loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runner]:
 
 
 def test_a_program_slowed_by_others_runs_to_its_end(loaded: Runner, program: Make) -> None:
-    assert run(loaded, program("import time; time.sleep(6)", seconds=3)).ok
+    assert run(loaded, program("import time; time.sleep(4)", seconds=3)).ok
 
 
 def test_one_that_hangs_is_killed_all_the_same(loaded: Runner, program: Make) -> None:
@@ -72,7 +72,7 @@ def test_one_that_hangs_is_killed_all_the_same(loaded: Runner, program: Make) ->
     error = error_of(loaded, program(f"import time; time.sleep({LONG})", seconds=1))
     assert time.monotonic() - started < LONG / 2
     assert "it still ran after 1 s and was killed" in error
-    assert "(a busy machine had stretched that to 3 s)" in error
+    assert "(a busy machine had stretched that to 4 s)" in error
 
 
 def test_its_line_is_found_though_the_answer_comes_in_pieces() -> None:

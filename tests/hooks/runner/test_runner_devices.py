@@ -198,7 +198,7 @@ def test_a_preload_that_takes_too_long_is_named(program: Make, tmp_path: Path, m
     monkeypatch.setattr(launch, "START", 0.5)
     with Runner(preload=("slow_module",), limit=1) as runner:
         error = error_of(runner, program("print(1)"))
-    assert "importing slow_module failed: it still ran after 0.5 s" in error
+    assert "importing slow_module failed: it still ran after " in error
 
 
 def test_closing_does_not_wait_for_a_slow_import(

@@ -134,13 +134,15 @@ def states(name):
     return {one.version: named(one.state) for one in answer.model_version_status}
 
 
-def wait_for(name, wanted):
+def wait_for(name, wanted, seconds=300):
     """Ask until exactly these versions are AVAILABLE; return the state of each."""
-    while True:
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
         found = states(name)
         if {n for n, state in found.items() if state == "AVAILABLE"} == wanted:
             return found
         time.sleep(0.1)
+    raise TimeoutError(f"{name}: not {wanted} but {found}")
 
 
 def furthest(some, others):

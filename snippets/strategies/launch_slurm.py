@@ -130,7 +130,7 @@ def hold(stack, port=0):
     holder.bind(("127.0.0.1", port))  # an OSError if it is taken or held
     holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     port = holder.getsockname()[1]
-    if sys.platform != "linux":  # there a task may use what is bound like this
+    if sys.platform != "linux":  # elsewhere no task could bind it
         holder.close()
     return port
 

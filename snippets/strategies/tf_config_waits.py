@@ -47,7 +47,7 @@ class Cluster(contextlib.ExitStack):
         holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         holder.bind(("127.0.0.1", 0))
         port = holder.getsockname()[1]
-        if sys.platform != "linux":  # there a task may use what is bound like this
+        if sys.platform != "linux":  # elsewhere no task could bind it
             holder.close()
         return port
 

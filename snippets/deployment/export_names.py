@@ -14,10 +14,10 @@ import tempfile
 import keras
 import tensorflow as tf
 
+# --8<-- [start:outputs]
 work = tempfile.TemporaryDirectory()
 
 
-# --8<-- [start:outputs]
 def names(model, **options):
     """Export a model; return the names of its inputs and of its outputs."""
     folder = pathlib.Path(work.name, "1")

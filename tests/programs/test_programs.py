@@ -80,14 +80,3 @@ def test_every_record_has_its_program() -> None:
     found = [programs.SNIPPETS / path for path in programs.files() if path.endswith(endings)]
     assert found
     assert [file.name for file in found if file not in known] == []
-
-
-def test_what_starts_tasks_is_the_same_in_all_programs() -> None:
-    """Each program is whole by itself, so these lines stand in several: what is mended in one is mended in all."""
-    found: dict[str, list[str]] = {}
-    for program in programs.all_programs():
-        if section := program.sections.get("cluster"):
-            found.setdefault(section.text, []).append(program.path)
-    if len(found) != 1:
-        groups = "\n".join(", ".join(paths) for paths in found.values())
-        pytest.fail(f"the section `cluster` is not the same in all; the programs that agree:\n{groups}", pytrace=False)

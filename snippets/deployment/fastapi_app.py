@@ -108,6 +108,7 @@ if __name__ == "__main__":
             right = ask("predict", {"instances": [image, image]})
             wrong = ask("predict", {"instances": image})
             text = ask("predict", {"instances": [[[["0.5"]] * 8] * 8]})
+            true = ask("predict", {"instances": [[[[True]] * 8] * 8]})
         finally:
             server.should_exit = True
             thread.join()
@@ -122,5 +123,5 @@ if __name__ == "__main__":
         "two_images_get_two_answers": right[1]["probabilities"]
         == [[0.0] * 8 + [0.125] * 2] * 2,
         "a_wrong_shape_is_422": wrong[0] == 422,
-        "text_for_numbers_is_422": text[0] == 422,
+        "text_and_true_for_numbers_are_422": text[0] == true[0] == 422,
     }

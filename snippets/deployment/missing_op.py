@@ -13,6 +13,7 @@ import tempfile
 
 import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
+from tensorflow.python.framework import op_def_registry
 
 temporary = tempfile.TemporaryDirectory()
 folder = pathlib.Path(temporary.name, "1")
@@ -79,7 +80,10 @@ print(tail.partition(". ")[2].partition(". ")[0])
 # --8<-- [end:load]
 temporary.cleanup()
 
+registered = op_def_registry.get("XlaCallModule") is not None
 claims = {
+    "xla_call_module_is_known_but_not_listed": registered
+    and not hasattr(tf.raw_ops, "XlaCallModule"),
     "tensorflow_has_its_own_operations": before == [],
     "the_file_names_what_is_lacking": after == [TOKENS],
     "the_export_does_not_load": TOKENS in head and tail != "",

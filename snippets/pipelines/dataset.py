@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.11,<3.14"
-# dependencies = ["tensorflow==2.21.*", "scikit-learn>=1.6"]
+# dependencies = ["tensorflow==2.21.*", "keras==3.15.*", "scikit-learn>=1.6"]
 #
 # [tool.guide]
 # devices = 0
@@ -8,8 +8,10 @@
 """What a dataset is: lazy, of known structure, restarted by each loop, and made of traced functions."""
 
 import random
+import time
 
 # --8<-- [start:first]
+import keras
 import numpy as np
 import tensorflow as tf
 from sklearn.datasets import load_digits
@@ -132,6 +134,27 @@ for name, batches in ways.items():
     print(f"{name}: {len(found)} batches, {len(lengths[name])} different lengths")
 # --8<-- [end:lengths]
 
+
+# --8<-- [start:compiled]
+def first_epoch(batches, xla):
+    """Return the processor's seconds for the first epoch, which traces and compiles."""
+    keras.utils.set_random_seed(0)
+    data = batches.map(lambda b: (tf.cast(b, tf.float32)[..., None], tf.zeros(2)))
+    layers = [keras.layers.Conv1D(4, 1), keras.layers.GlobalAveragePooling1D()]
+    model = keras.Sequential([keras.Input((None, 1)), *layers, keras.layers.Dense(1)])
+    model.compile("sgd", "mse", jit_compile=xla)
+    start = time.process_time()
+    model.fit(data, verbose=0)
+    return time.process_time() - start
+
+
+many, few = ways.values()
+without_xla, with_xla = first_epoch(many, xla=False), first_epoch(many, xla=True)
+few_with_xla = first_epoch(few, xla=True)
+print("many lengths: XLA needs over 5 times the work:", with_xla > 5 * without_xla)
+print("under XLA: over 1.5 times that of few lengths:", with_xla > 1.5 * few_with_xla)
+# --8<-- [end:compiled]
+
 errors = {
     "no_index": caught(lambda: data[0]),
     "list_of_arrays": caught(
@@ -176,6 +199,8 @@ claims = {
     == [[0, 0, 0], [0, 1, 0], [0, 1, 2]],
     "padded_batch_makes_many_lengths": len(lengths["padded_batch"]) > 8,
     "padded_buckets_make_few_lengths": lengths["padded buckets"] == {8, 16, 24, 32},
+    "xla_compiles_for_each_length": with_xla > 5 * without_xla
+    and with_xla > 1.5 * few_with_xla,
     "nothing_made_by_building": made_after_building == 0,
     "made_on_demand": first_three == [0, 1, 2],
     "second_loop_starts_again": passes[0] == passes[1] == list(range(5)),

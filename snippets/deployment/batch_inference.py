@@ -89,7 +89,7 @@ def results(folder):
     """Return all rows of all output files, in the order of files and rows."""
     rows = []
     for file in sorted(folder.glob("*.csv")):
-        rows += csv.DictReader(file.read_text().splitlines())
+        rows += csv.DictReader(file.read_text("utf-8").splitlines())
     return rows
 
 

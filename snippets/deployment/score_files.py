@@ -49,13 +49,14 @@ def score(file, target, call):
     """Write key and answer of each row; only a whole file gets its name."""
     # Of this process alone: a scheduler may start another for the same file.
     part = target.with_suffix(f".{uuid.uuid4().hex}.part")
-    with part.open("w", newline="") as out:
+    with part.open("w", newline="", encoding="utf-8") as out:
         table = csv.writer(out)
         table.writerow(["key", "digit", "probability"])
         for keys, images in batches(file):
             answers = call(image=images)["output_0"].numpy()
             for key, answer in zip(keys.numpy(), answers, strict=True):
-                table.writerow([key.decode(), answer.argmax(), answer.max()])
+                name = key.decode(errors="backslashreplace")  # a key may be any bytes
+                table.writerow([name, answer.argmax(), answer.max()])
         out.flush()
         os.fsync(out.fileno())  # on the disk, before it gets its name
     part.replace(target)
@@ -98,7 +99,8 @@ if __name__ == "__main__":
     def record(row):
         """Return a record whose key names the row, and whose brightest pixel is `row % 10`."""
         pixels = bytes(16 * (place == row % 10) for place in range(64))
-        values = {"key": f"row {row}".encode(), "pixels": pixels}
+        key = f"row {row} é".encode("latin-1")  # not UTF-8
+        values = {"key": key, "pixels": pixels}
         features = {
             name: tf.train.Feature(bytes_list=tf.train.BytesList(value=[value]))
             for name, value in values.items()
@@ -117,7 +119,7 @@ if __name__ == "__main__":
         again = [work(base, base, process, 2, bright) for process in range(2)]
         rows = []
         for file in sorted(pathlib.Path(base).glob("*.csv")):
-            rows += list(csv.DictReader(file.read_text().splitlines()))
+            rows += list(csv.DictReader(file.read_text("utf-8").splitlines()))
         left = sorted(path.name for path in pathlib.Path(base).glob("*.part"))
 
     print("process 0 wrote", shares[0], "and process 1", shares[1])
@@ -130,7 +132,7 @@ if __name__ == "__main__":
         "an_unfinished_file_is_done_again": left == [cut_off.name]
         and "1.csv" in shares[1],
         "each_row_once": [row["key"] for row in rows]
-        == [f"row {number}" for number in range(300)],
+        == [rf"row {number} \xe9" for number in range(300)],
         "answers_belong_to_their_keys": all(
             int(row["digit"]) == int(row["key"].split()[1]) % 10
             and float(row["probability"]) == 1

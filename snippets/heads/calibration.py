@@ -15,11 +15,11 @@ import numpy as np
 import tensorflow as tf
 
 
-def draw(rows, seed):
-    """Draw rows whose chance of a yes is known; about one row in ten is a yes."""
+def draw(rows, seed, bias=-4.0):
+    """Draw rows whose chance of a yes is known; as it comes, about one in ten is a yes."""
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(rows, 6)).astype("float32")
-    logit = 1.5 * x[:, 0] + 1.2 * x[:, 1] * x[:, 2] + 0.8 * abs(x[:, 3]) - 4
+    logit = 1.5 * x[:, 0] + 1.2 * x[:, 1] * x[:, 2] + 0.8 * abs(x[:, 3]) + bias
     return x, (rng.random(rows) < sigmoid(logit)).astype("float32"), logit
 
 
@@ -35,17 +35,22 @@ print(f"{y_test.mean():.2f} of the rows are a yes")
 
 
 # --8<-- [start:bins]
-def bins(output, y):
-    """Return, for ten bins of outputs, the rows in it, their mean output and their share of yes."""
+def bins(output, y, equal=False):
+    """Return, for ten bins of outputs, the rows in it, their mean output and their share of yes.
+
+    The bins are equal steps from 0 to 1, or have equally many rows.
+    """
     of = np.minimum((10 * output).astype(int), 9)
+    if equal:
+        of = 10 * np.argsort(np.argsort(output)) // len(output)
     rows = np.bincount(of, minlength=10)
     sums = np.bincount(of, output, 10), np.bincount(of, y, 10)
     return rows, *(total / np.maximum(rows, 1) for total in sums)
 
 
-def calibration_error(output, y):
+def calibration_error(output, y, equal=False):
     """Return the mean distance between output and share of yes, over the rows of all bins."""
-    rows, said, happened = bins(output, y)
+    rows, said, happened = bins(output, y, equal)
     return float((rows * abs(said - happened)).sum() / len(y))
 
 
@@ -137,6 +142,25 @@ for name, error in off.items():
     print(f"{name:30} off by {error:.3f} on average")
 # --8<-- [end:errors]
 
+# --8<-- [start:rare]
+_, y_rare, rare_logit = draw(500_000, seed=3, bias=-10.0)
+flat = np.exp(rare_logit / 2)  # the right order, and far from frequencies ...
+flat = np.minimum(flat * y_rare.mean() / flat.mean(), 1)  # ... but the right mean
+of_rare = {"the true chance": sigmoid(rare_logit), "the same, flattened": flat}
+print(
+    f"{1000 * y_rare.mean():.1f} rows in a thousand are a yes; off by, relative to that:"
+)
+rare_off = {}
+for name, output in of_rare.items():
+    rare_off[name] = [
+        calibration_error(output, y_rare, equal) / y_rare.mean()
+        for equal in (False, True)
+    ]
+    print(
+        f"{name:20} even bins {rare_off[name][0]:.1f}, equal bins {rare_off[name][1]:.1f}"
+    )
+# --8<-- [end:rare]
+
 at_half = bins(outputs["no weights"], y_test)[2][5]  # outputs from 0.5 to 0.6
 between = (sigmoid(weighted) > 0.45) & (sigmoid(weighted) < 0.55)
 rows, said, happened = bins(outputs["trained too long"], y_test)
@@ -173,6 +197,11 @@ claims = {
     ),
     "a_temperature_helps_the_network_that_is_too_sure": temperature > 1.1
     and off["trained too long, temperature"] < 0.8 * off["trained too long"],
+    "even_bins_pass_a_flat_output": bool(rare_off["the same, flattened"][0] < 0.2),
+    "equal_bins_do_not": bool(
+        rare_off["the same, flattened"][1] > 3 * rare_off["the true chance"][1]
+        and rare_off["the same, flattened"][1] > 0.3
+    ),
     "one_output_for_all_rows_is_calibrated": off["the share for every row"] < 0.02,
 }
 measures = {

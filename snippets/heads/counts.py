@@ -60,6 +60,23 @@ rate = float(blind(np.zeros((1, 3), "float32"))[0, 0])
 print(f"without features: rate {rate:.3f}, mean of the counts {y_train.mean():.3f}")
 # --8<-- [end:constant]
 
+
+# --8<-- [start:float16]
+def at_12(*layers):
+    """Return the rate that a head says for a logit of 12."""
+    model = keras.Sequential([keras.Input((1,)), *layers])
+    layers[0].set_weights([np.zeros((1, 1)), np.array([12.0])])
+    return float(model(np.zeros((1, 1)))[0, 0])
+
+
+half = at_12(keras.layers.Dense(1, "exponential", dtype="mixed_float16"))
+single = at_12(
+    keras.layers.Dense(1, dtype="mixed_float16"),
+    keras.layers.Activation("exponential", dtype="float32"),
+)
+print(f"a logit of 12 under mixed_float16: {half:.0f}, activation alone: {single:.0f}")
+# --8<-- [end:float16]
+
 poisson = keras.losses.Poisson()
 output = np.array([[0.5], [1.0], [4.0]])
 count = np.array([[0.0], [2.0], [3.0]])
@@ -69,6 +86,7 @@ claims = {
     "loss_is_the_formula": bool(
         np.isclose(float(poisson(count, output)), by_hand, rtol=1e-4)
     ),
+    "exponential_overflows_in_float16": half == float("inf") and 16e4 < single < 17e4,
     "exponential_never_below_zero": bool(outputs["exponential, Poisson"].min() > 0),
     "linear_never_below_zero": bool(outputs["linear, squared error"].min() >= 0),
     "poisson_is_nearer": off["exponential, Poisson"] < off["linear, squared error"] / 3,

@@ -70,6 +70,16 @@ print("and four of zeros:   ", read_padding.round(4))
 print("the same, Masking(): ", masked.round(4))
 # --8<-- [end:padding]
 
+# --8<-- [start:whole_numbers]
+series = [[0.7, -0.4, 1.9], [1.2]]  # readings at three times, and at one
+kept_steps = {}
+for dtype in ("int32", "float32"):  # the first is the default
+    rows = keras.utils.pad_sequences(series, padding="post", dtype=dtype)
+    kept_steps[dtype] = keras.layers.Masking().compute_mask(rows[..., None])
+    kept_steps[dtype] = kept_steps[dtype].numpy().sum(axis=1).tolist()
+    print(f"{dtype}:", *rows, "- steps that Masking() keeps:", *kept_steps[dtype])
+# --8<-- [end:whole_numbers]
+
 # --8<-- [start:true_zeros]
 measured = sequence.copy()
 measured[:, 2] = 0  # the third step is truly zero
@@ -135,6 +145,10 @@ claims = {
         [[1, 2], [1, 2, 3]], padding="post"
     ).tolist()[0]
     == [1, 2, 0],
+    "pad_sequences_makes_whole_numbers": keras.utils.pad_sequences([[0.7]]).tolist()
+    == [[0]]
+    and kept_steps["int32"] == [1, 1]
+    and kept_steps["float32"] == [3, 1],
     "a_saved_layer_forgets_use_cudnn": "use_cudnn"
     not in keras.layers.LSTM(units, use_cudnn=False).get_config(),
     "parameters_by_formula": layer.count_params() == 4 * units * (values + units + 1),

@@ -12,6 +12,7 @@ import itertools
 
 import keras
 import numpy as np
+import tensorflow as tf
 
 keras.utils.set_random_seed(0)
 PAIRS = ["good bad", "funny dull", "fresh stale", "bright dim", "clear vague"]
@@ -44,6 +45,23 @@ print(padded)
 # --8<-- [end:vectorise]
 
 
+# --8<-- [start:other_letters]
+@keras.saving.register_keras_serializable()
+def standardize(text):
+    """Lower the letters and drop the punctuation of every script, not of ASCII alone."""
+    lowered = tf.strings.lower(text, encoding="utf-8")
+    return tf.strings.regex_replace(lowered, r"\p{P}", "")
+
+
+of_letters = {}
+for name in ("lower_and_strip_punctuation", standardize):  # the first is the default
+    words = keras.layers.TextVectorization(standardize=name)
+    words.adapt(["über gut"])  # becomes 2 3
+    of_letters[name] = words(["Über gut", "“über” gut"]).numpy().tolist()
+    print(getattr(name, "__name__", name), *of_letters[name])
+# --8<-- [end:other_letters]
+
+
 # --8<-- [start:train]
 def train(vectorise, layers):
     """Train on the numbers that stand for the words; return the share of held-out sentences that is right."""
@@ -66,6 +84,29 @@ print(f"counts of words: {by_count:.0%} of the held-out sentences right")
 print(f"words in order, a GRU: {by_order:.0%}")
 # --8<-- [end:train]
 
+
+# --8<-- [start:beyond]
+def row_of(number, **options):
+    """Return the row of the table that the layer gives for a number, or the error that it raises."""
+    find = tf.function(embedding.call, **options)
+    try:
+        with tf.device("CPU:0"):
+            found = find(tf.constant([number]))
+    except tf.errors.InvalidArgumentError as error:
+        return type(error).__name__
+    return int(np.abs(embedding.get_weights()[0] - found).sum(axis=1).argmin())
+
+
+print("the last row of the table:", len(vocabulary) - 1)
+beyond = {
+    "a number too large": row_of(len(vocabulary)),
+    "the same, compiled by XLA": row_of(len(vocabulary), jit_compile=True),
+    "-1": row_of(-1),
+}
+for what, row in beyond.items():
+    print(f"{what}:", row)
+# --8<-- [end:beyond]
+
 errors = {}
 try:
     with keras.device("cpu:0"):
@@ -84,6 +125,14 @@ claims = {
     "the_gru_tells": by_order > 0.95,
     "zero_is_padding": vocabulary[0] == "" and int(padded[0, -1]) == 0,
     "a_number_beyond_the_table_raises_on_a_cpu": "beyond_the_table" in errors,
+    "xla_takes_the_last_row": beyond["the same, compiled by XLA"]
+    == len(vocabulary) - 1,
+    "minus_one_is_the_last_row": beyond["-1"] == len(vocabulary) - 1,
+    "a_number_beyond_the_table_raises_in_a_graph": beyond["a number too large"]
+    == "InvalidArgumentError",
+    "the_default_lowers_ascii_alone": of_letters["lower_and_strip_punctuation"]
+    == [[1, 3], [1, 3]],
+    "the_function_lowers_all": of_letters[standardize] == [[2, 3], [2, 3]],
     "one_is_unknown": vocabulary[1] == "[UNK]" and int(padded[1, 3]) == 1,
     "capitals_and_points_are_dropped": int(padded[0, 3]) == int(padded[1, 5]),
 }

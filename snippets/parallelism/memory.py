@@ -266,6 +266,8 @@ claims = {
     "mixed_keeps_no_less_with_normalisation": kept_of[True][1] >= kept_of[True][0],
     "gpt3_fits_one_a100": by_name["GPT-3"][6] == 1,
     "bert_fits_one_v100": by_name["BERT-Large"][6] == 1,
+    "state_outgrew_memory": by_name["Llama 3.1"][3] / by_name["BERT-Large"][3]
+    > 10 * by_name["Llama 3.1"][5] / by_name["BERT-Large"][5],
 }
 measures = {
     "parameters": model.count_params(),

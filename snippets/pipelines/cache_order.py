@@ -137,6 +137,14 @@ print("files of a loop that ended early:", after_half)
 print("files of a complete cache:", complete)
 # --8<-- [end:file]
 
+# --8<-- [start:shards]
+prefix = str(pathlib.Path(folder.name, "worker"))
+of_two = [int(n) for n in numbers.shard(2, 0).cache(prefix)]
+of_four = [int(n) for n in numbers.shard(4, 0).cache(prefix)]
+print("worker 0 of two reads: ", *of_two)
+print("worker 0 of four reads:", *of_four)
+# --8<-- [end:shards]
+
 # --8<-- [start:two]
 shared = numbers.cache(str(pathlib.Path(folder.name, "shared")))
 first, second = iter(shared), iter(shared)

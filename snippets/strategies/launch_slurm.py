@@ -89,7 +89,7 @@ if "SLURM_PROCID" in os.environ:  # this process was started by srun
 # --8<-- [end:worker]
 
 # --8<-- [start:script]
-BATCH_SCRIPT = """#!/bin/bash
+BATCH_SCRIPT = r"""#!/bin/bash
 #SBATCH --nodes=2
 #SBATCH --ntasks-per-node=1
 #SBATCH --cpus-per-task=8
@@ -103,7 +103,8 @@ code=0
 # Jobs that share a node must not share a port.
 export PORT=${PORT:-$((10000 + SLURM_JOB_ID % 20000))}
 # The first task to leave gives the others 90 seconds to end their saving.
-srun --cpus-per-task=8 --kill-on-bad-exit=0 --wait=90 python train.py || code=$?
+srun --cpus-per-task=8 --kill-on-bad-exit=0 --wait=90 \
+    python train.py /shared/run-1 --replicas 8 || code=$?
 # 42: all have saved and left in time. Run again from there.
 if [[ $code == 42 ]]; then scontrol requeue "$SLURM_JOB_ID"; fi
 exit "$code"

@@ -87,6 +87,26 @@ for callbacks in (stop, average):
 # --8<-- [end:fit]
 
 
+# --8<-- [start:together]
+def restored(swap_on_epoch):
+    """Return the best loss of validation in `fit`, and that of the weights after it."""
+    model = build(one)
+    callbacks = [
+        keras.callbacks.SwapEMAWeights(swap_on_epoch),  # before the others
+        keras.callbacks.EarlyStopping(patience=2, restore_best_weights=True),
+    ]
+    losses = model.fit(
+        rows, validation_data=others, epochs=EPOCHS, callbacks=callbacks, verbose=0
+    ).history["val_loss"]
+    return min(losses), model.evaluate(others, verbose=0)
+
+
+best_and_after = {swap: restored(swap) for swap in (False, True)}
+for swap, (best, after) in best_and_after.items():
+    print(f"swap_on_epoch={swap}: best {best:.3f}, after fit {after:.3f}")
+# --8<-- [end:together]
+
+
 # --8<-- [start:again]
 def epochs_of(*callbacks):
     """Train what never improves, until a patience of 3; return the epochs done."""
@@ -162,6 +182,9 @@ claims = {
     "early_stopping_forgets_at_a_restart": undisturbed == [0, 1, 2, 3]
     and begun == [0, 1, 2]
     and restarted == [3, 4, 5, 6],
+    "restored_weights_are_not_the_averages": best_and_after[False][1]
+    > 1.05 * best_and_after[False][0],
+    "with_swap_on_epoch_they_are": bool(np.isclose(*best_and_after[True], rtol=1e-4)),
     "loop_gives_the_averages_of_fit": equal(averages, fitted[0]),
     "averages_are_not_the_weights": not equal(averages, raw),
     "a_new_rate_needs_a_new_trace": traces > 1,

@@ -153,6 +153,8 @@ def train(say, alone=False):
         for batch in batches(strategy, x[half:], y[half:]):
             validate(batch)
         loss = float(validation.result())  # of all workers: each gets the same
+        if not np.isfinite(loss):  # never below `best`: nothing would be kept
+            raise FloatingPointError(f"loss of validation: {loss}")
         decided.append((loss, rate))
         if loss < best:
             best, waited, kept = loss, 0, model.get_weights()

@@ -468,6 +468,10 @@ claims = {
         support["tf_keras fit", name] is True for name in strategies
     ),
     "keras3_fit_works_with_mirrored": support["Keras 3 fit", "Mirrored"] is True,
+    "keras3_eager_fit_works_with_multi_worker": support[
+        "Keras 3 fit, eager", "MultiWorkerMirrored"
+    ]
+    is True,
     "keras3_fit_works_with_multi_worker": support["Keras 3 fit", "MultiWorkerMirrored"]
     is True,
     "keras3_fit_works_with_parameter_server": support["Keras 3 fit", "ParameterServer"]

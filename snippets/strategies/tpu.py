@@ -24,6 +24,8 @@ def find_strategy():
         tf.tpu.experimental.initialize_tpu_system(resolver)
         return tf.distribute.TPUStrategy(resolver)
     except (ValueError, OSError, tf.errors.NotFoundError) as reason:
+        if "TPU_NAME" in os.environ:  # a TPU was ordered: nothing else will do
+            raise
         print("no TPU:", type(reason).__name__)
         devices = tf.config.list_logical_devices(
             "GPU"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _SHEET = re.compile(r'<link rel="stylesheet" href="([^"]*/)?([^"/]+\.css)">\s*')
 # What a style sheet fetches, from where it lies.
-_FETCHED = re.compile(r"""url\(\s*["']?(?!data:)|@import""")
+_FETCHED = re.compile(r"""url\(\s*+(?!["']?data:)|@import""")
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _STRING = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')""")
 

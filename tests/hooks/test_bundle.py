@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from hooks import bundle
 from hooks.errors import GuideError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.mark.parametrize(
@@ -65,3 +65,54 @@ def test_pages_link_the_joined_style_sheet_once_where_the_first_was() -> None:
     assert bundle.joined(html, ["a.css", "b.css", "own.css"], "style.css") == (
         f"<head>{link('style.css')}{link('other.css')}</head>"
     )
+
+
+DRAWN = """a{mask:url("data:image/svg+xml;charset=utf-8,<svg xmlns='http://www.w3.org/2000/svg'/>")}"""
+
+
+@pytest.mark.parametrize(
+    ("css", "fetches"),
+    [
+        (DRAWN, False),
+        ("a{b:url( 'data:image/png;base64,AA==')}", False),
+        ("a{b:url(data:,)}", False),
+        ("a{b:url( data:,)}", False),
+        ('a{b:url("a.png")}', True),
+        ("a{b:url(  'a.png')}", True),
+        ("a{b:url(../a.png)}", True),
+        ('@import "a.css";', True),
+        (DRAWN + "a{b:url(a.png)}", True),
+    ],
+)
+def test_what_a_style_sheet_holds_is_not_fetched(css: str, fetches: bool) -> None:
+    assert (bundle._FETCHED.search(css) is not None) == fetches
+
+
+def test_the_style_sheets_that_all_pages_link_become_one(tmp_path: Path) -> None:
+    """The theme's sheet holds its pictures itself; one that fetches a picture stays where the picture is."""
+    sheets = {
+        "assets/stylesheets/main.css": f'@charset "UTF-8";{DRAWN}',
+        "assets/stylesheets/shown.css": "b{c:url(d.png)}",
+        "assets/guide.css": "e{f:g}",
+        "assets/lone.css": "h{i:j}",
+    }
+    pages = {"index.html": "", "a/b/index.html": "../../", "404.html": "/guide/"}
+    for name, text in sheets.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, "utf-8")
+    for name, root in pages.items():
+        named = [sheet for sheet in sheets if "lone" not in sheet or name == "index.html"]
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        links = "\n".join(f'<link rel="stylesheet" href="{root}{sheet}">' for sheet in named)
+        (tmp_path / name).write_text(f"<head>{links}</head>", "utf-8")
+    config: Any = SimpleNamespace(site_dir=str(tmp_path))
+    bundle.on_post_build(config)
+    (joined,) = tmp_path.glob("assets/style.*.css")
+    assert joined.read_text("utf-8") == f'@charset "UTF-8";{DRAWN}\ne{{f:g}}'
+    left = {file.relative_to(tmp_path).as_posix() for file in tmp_path.rglob("*.css")}
+    assert left == {f"assets/{joined.name}", "assets/stylesheets/shown.css", "assets/lone.css"}
+    for name, root in pages.items():
+        html = (tmp_path / name).read_text("utf-8")
+        alone = [f"{root}assets/lone.css"] if name == "index.html" else []
+        linked = [f"{root}assets/{joined.name}", f"{root}assets/stylesheets/shown.css", *alone]
+        assert [link[1] for link in re.finditer(r'href="([^"]*)"', html)] == linked

@@ -10,6 +10,7 @@ _TOKEN = re.compile(r"[MLHVCQz]|-?(?:\d+\.?\d*|\.\d+)")
 _FINER = re.compile(r"\.\d\d")
 # How many numbers a command takes.
 _TAKES = {"M": 2, "L": 2, "H": 1, "V": 1, "C": 6, "Q": 4}
+_COMMANDS = {*_TAKES, "z"}
 
 
 def _number(tenths: int) -> str:
@@ -26,7 +27,7 @@ def _numbers(values: list[int]) -> str:
 
 
 def relative(data: str) -> str:
-    """Return the `d` of a path with relative commands.
+    """Return the `d` of a path with relative commands, as it is where a number lacks, or has no command.
 
     Counting in tenths adds up no error: each point lies where it lay.
 
@@ -37,14 +38,18 @@ def relative(data: str) -> str:
     at, x, y, start, out = 0, 0, 0, (0, 0), []
     command = ""
     while at < len(tokens):
-        if tokens[at] in _TAKES or tokens[at] == "z":
+        if tokens[at] in _COMMANDS:
             command = tokens[at]
             at += 1
         if command == "z":
             x, y = start
             out.append("z")
+            command = ""  # numbers after it have none
             continue
-        values = [round(float(token) * 10) for token in tokens[at : at + _TAKES[command]]]
+        given = tokens[at : at + _TAKES.get(command, 0)]
+        if len(given) < _TAKES.get(command, 1) or not _COMMANDS.isdisjoint(given):
+            return data
+        values = [round(float(token) * 10) for token in given]
         at += len(values)
         if command in "HV":
             moved = [values[0] - (x if command == "H" else y)]

@@ -54,3 +54,8 @@ def test_other_drawings_are_left_alone() -> None:
     icon = '<svg><path d="M13 20h-2V8l-5.5 5.5"/><path d="M1.25 2L3 4"/><path id="d" fill="none"/></svg>'
     assert shorter(icon) == icon
     assert shorter('<path class="a" d="M1 2L3 4"/>') == '<path class="a" d="m1 2l2 2"/>'
+
+
+@pytest.mark.parametrize("data", ["M0 0L5 5z 10 10", "M0 0L5", "M0 0H", "M0 0L5z", "M0 0C1 2 3 4 5", "M0 0Q1 2 3M4 5"])
+def test_a_path_that_cannot_be_read_is_left_alone(data: str) -> None:
+    assert relative(data) == data

@@ -42,7 +42,7 @@ class Term:
 
     def forms(self) -> list[str]:
         """Return the words that mean it, in lower case: the term and its plural."""
-        name = self.name.lower()
+        name = " ".join(self.name.lower().split())
         if re.search(r"[^aeiou]y$", name):
             return [name, f"{name[:-1]}ies"]
         return [name] if name.endswith("s") else [name, name + ("es" if name.endswith(("ch", "x")) else "s")]

@@ -81,7 +81,8 @@ class _Marker:
         self.inside = 0  # how many tags of raw HTML are open in which nothing is marked
         self.used: dict[str, Term] = {}
         forms = sorted(self.by_form, key=len, reverse=True)  # `parameter server` before `server`
-        words = "|".join(map(re.escape, forms))
+        # Wherever the lines of its source break.
+        words = "|".join(r"\s+".join(map(re.escape, form.split())) for form in forms)
         self.pattern = re.compile(rf"{RAW}|(?<![\w/-])(?:{words})(?![\w/-])", re.IGNORECASE)
 
     def walk(self, element: Element) -> None:
@@ -129,7 +130,7 @@ class _Marker:
                 continue
             if self.inside:
                 continue
-            term = self.by_form[found[0].lower()]
+            term = self.by_form[" ".join(found[0].lower().split())]
             if term.id not in self.used and term.id not in self.plain:
                 self.used[term.id] = term
                 yield found.start(), found.end(), term

@@ -84,10 +84,16 @@ def test_a_wrong_entry_is_named_with_its_line(text: str, says: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "plural"), [("Replica", "replicas"), ("Strategy", "strategies"), ("Micro-batch", "micro-batches")]
+    ("name", "plural"),
+    [
+        ("Replica", "replicas"),
+        ("Strategy", "strategies"),
+        ("Micro-batch", "micro-batches"),
+        ("Parameter server", "parameter servers"),
+    ],
 )
 def test_the_plural_means_the_same(name: str, plural: str) -> None:
-    assert glossary.Term(name, "x", "", 1).forms() == [name.lower(), plural]
+    assert glossary.Term(name.replace(" ", "  "), "x", "", 1).forms() == [name.lower(), plural]
 
 
 def test_the_real_glossary_has_terms() -> None:
@@ -112,6 +118,16 @@ def test_text_around_a_term_stays_as_it_is() -> None:
 def test_the_longest_term_wins_and_parts_of_words_do_not_count() -> None:
     links, _ = marked("A parameter server, a server-side thing, a preserver, replicas-to-aggregate.\n")
     assert [link["href"] for link in links] == ["../glossary.md#parameter-server"]
+
+
+@pytest.mark.parametrize(
+    "text", ["A parameter\nserver.\n", "- A parameter\n  server.\n", "> A Parameter\n> Servers.\n"]
+)
+def test_a_term_may_go_over_two_lines(text: str) -> None:
+    links, soup = marked(text)
+    assert [link["href"] for link in links] == ["../glossary.md#parameter-server"]
+    assert " ".join(links[0].text.lower().split()).startswith("parameter server")
+    assert [note["id"] for note in soup.select(".term-notes > div")] == ["term-parameter-server"]
 
 
 def test_a_link_to_the_glossary_gets_the_definition() -> None:

@@ -18,9 +18,10 @@ from urllib.parse import urlsplit
 from bs4 import BeautifulSoup, Tag
 
 from hooks import links, loud, prose
+from hooks.active import in_drawing
 from hooks.cache import remember
 from hooks.errors import ROOT, GuideError, line_of
-from hooks.labs import notebook_of, said, stale
+from hooks.labs import line_of_cell, notebook_of, said, stale
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,8 +50,8 @@ def show(html: str, *, file: str, base: str, page: str, root: Path = ROOT) -> La
         root: the project.
 
     Raises:
-        GuideError: the record is missing or stale, or the lab has an image without alt text or a link that cannot be
-            read. A preview shows a stale one, says so on the page, and logs why.
+        GuideError: the record is missing or stale, or the lab has an image without alt text, one that a browser could
+            run, or a link that cannot be read. A preview shows a stale one, says so on the page, and logs why.
     """
     path = root / file
     script = path.with_suffix(".py")
@@ -79,41 +80,45 @@ def _show(html: str, file: str, script: Path) -> tuple[str, dict[str, str]]:
     if body is None:
         raise GuideError(file, 0, "mkdocs-jupyter made no notebook of this file", "record the lab again")
     out = []
-    for cell in body.select(".jp-Cell[id]"):
+    for number, cell in enumerate(body.select(".jp-Cell[id]"), 1):
         if source := cell.select_one(".highlight-ipynb pre"):
             code = "".join(str(part) for part in source.contents)
             out.append(
                 f'<div class="language-python highlight lab-code"><pre><code>{code.strip()}\n</code></pre></div>'
             )
-            out += [_output(part, figures, file, alts) for part in cell.select(".jp-OutputArea-output")]
+            line = line_of_cell(script.with_suffix(".ipynb"), number)
+            out += [_output(part, figures, file, line, alts) for part in cell.select(".jp-OutputArea-output")]
         elif text := cell.select_one(".jp-RenderedHTMLCommon"):
             out.append(_prose(text, script))
     return "\n".join(out), figures
 
 
-def _output(part: Tag, figures: dict[str, str], file: str, alts: Iterator[str]) -> str:
+def _output(part: Tag, figures: dict[str, str], file: str, line: int, alts: Iterator[str]) -> str:
+    """Return an output of the cell that begins at a line of the record; its figure is added to the others."""
     image = part.select_one("img")
     if image is not None:
         alt = next(alts, "")
         if not alt:
             raise GuideError(
                 file,
-                0,
+                line,
                 "the lab shows an image without alt text",
                 'write display(figure, metadata={"image/png": {"alt": ...}})',
             )
         found = IMAGE.fullmatch(str(image["src"]))
         if not found:
-            raise GuideError(file, 0, "the lab shows an image that is not in its record", "draw it in the lab")
+            raise GuideError(file, line, "the lab shows an image that is not in its record", "draw it in the lab")
         name = f"figure-{len(figures) + 1}.{found['kind'].partition('+')[0].replace('jpeg', 'jpg')}"
         data = base64.b64decode(found["data"])
+        if found["kind"].startswith("svg") and (running := in_drawing(data)):
+            raise GuideError(file, line, running[1], "draw it without, or as PNG")
         figures[name] = found["data"]
         size = f' width="{width}" height="{height}"' if (width := _size(data)[0]) and (height := _size(data)[1]) else ""
         tag = BeautifulSoup("", "html.parser").new_tag("img", attrs={"src": name, "alt": alt})
         return f'<p class="lab-figure">{str(tag).removesuffix("/>")}{size} loading="lazy"/></p>'
     text = part.select_one("pre")
     if text is None:
-        raise GuideError(file, 0, "the lab shows an output that is neither text nor an image", "print it instead")
+        raise GuideError(file, line, "the lab shows an output that is neither text nor an image", "print it instead")
     shown = escape(text.get_text().strip(), quote=False)
     return f'<div class="guide-output highlight lab-output"><pre><code>{shown}\n</code></pre></div>'
 

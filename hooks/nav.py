@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 ADDRESS = re.compile(r"[a-z0-9]+(?:[-./][a-z0-9]+)*")
 # MkDocs takes more for pages, such as `.markdown`; what collects the blocks does not.
 SUFFIXES = (".md", ".ipynb")
-MARKUP = (".htm", ".html", ".xhtml")
 
 
 def not_in_nav(name: str) -> GuideError:
@@ -70,14 +69,6 @@ def wrong_address(name: str, path: str) -> GuideError | None:
         return None
     cure = "name it with small letters, digits and hyphens"
     return GuideError(name, 0, "the name of this page becomes its address, and is none", cure)
-
-
-def wrong_file(name: str) -> GuideError | None:
-    """Return the error for a file below `docs/` that a browser shows as a page, and that no rule reaches; else None."""
-    if not name.lower().endswith(MARKUP):
-        return None
-    cause = "a page of HTML is published as it is: with no check, and no security policy"
-    return GuideError(name, 0, cause, "write it in Markdown")
 
 
 def _entries(items: Iterable[StructureItem]) -> Iterator[StructureItem]:

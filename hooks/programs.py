@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from hooks import digest, sections
+from hooks import active, digest, sections
 from hooks.cache import remember
 from hooks.errors import ROOT, GuideError, line_in
 from hooks.metadata import Options, metadata
@@ -138,17 +138,25 @@ def _check_beside(program: Program) -> None:
 def _with_companions(program: Program) -> Program:
     """Return `program` with a hash that also covers the files it needs beside it, which the notebook writes as text."""
     for file in program.companions:
-        try:
-            file.read_text("utf-8")
-        except OSError:
-            why, cure = "there is no such file beside the program", "add the file, or remove its name"
-        except UnicodeDecodeError:
-            why, cure = "this is no text in UTF-8", "save it in UTF-8, or let the program make it"
-        else:
-            continue
-        cause = f"[tool.guide] names '{file.name}' in files, but {why}"
-        raise GuideError(program.file, line_in(program.source, file.name, "# files"), cause, cure)
+        if unfit := _unfit(file):
+            cause = f"[tool.guide] names '{file.name}' in files, but {unfit[0]}"
+            raise GuideError(program.file, line_in(program.source, file.name, "# files"), cause, unfit[1])
+        if wrong := active.wrong(file):
+            raise wrong
     return replace(program, sha256=digest.of(program.source, program.companions))
+
+
+def _unfit(file: Path) -> tuple[str, str] | None:
+    """Return why no program can have a file of this kind beside it, and what to do; None where one can."""
+    if active.is_page(file.name):
+        return active.PAGE, "let the program make it"
+    try:
+        file.read_text("utf-8")
+    except OSError:
+        return "there is no such file beside the program", "add the file, or remove its name"
+    except UnicodeDecodeError:
+        return "this is no text in UTF-8", "save it in UTF-8, or let the program make it"
+    return None
 
 
 @functools.lru_cache(maxsize=4096)

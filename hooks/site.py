@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from mkdocs.plugins import CombinedEvent, event_priority
 
 from hooks import (
+    active,
     bank,
     contents,
     csp,
@@ -44,7 +45,7 @@ from hooks import (
 )
 from hooks.blocks import Block, blocks_of
 from hooks.extension import used
-from hooks.nav import wrong_address, wrong_file, wrong_nav
+from hooks.nav import wrong_address, wrong_nav
 from hooks.used import PAGES
 
 if TYPE_CHECKING:
@@ -109,8 +110,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Stop for a page that is not made here, and for a lab that none can be made of; a preview goes on without it."""
     root = settings.root_of(config)
     written = [Path(file.abs_src_path) for file in files if file.abs_src_path]
-    names = [path.relative_to(root).as_posix() for path in written if path.is_relative_to(config.docs_dir)]
-    loud.report([found for name in names if (found := wrong_file(name))])
+    ours = [path for path in written if path.is_relative_to(config.docs_dir)]
+    loud.report([found for path in ours if (found := active.wrong(path))])
     wrong = labs.unreadable(root)
     loud.report(list(wrong.values()))
     for file in [file for file in files if Path(file.abs_src_path or "") in wrong]:

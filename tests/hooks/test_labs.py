@@ -208,10 +208,29 @@ def test_an_image_without_alt_text_is_an_error(lab: Path) -> None:
     html = convert.nb2html(str(record), execute=False, allow_errors=False)
     try:
         record.write_text(text.replace('"alt": "A dot"', '"alt": ""'))
-        with pytest.raises(GuideError, match="image without alt text"):
+        with pytest.raises(GuideError, match=r"one\.ipynb:\d+: the lab shows an image without alt text"):
             lab_pages.show(html, **WHERE, file=f"{labs.FOLDER}/{record.name}", root=lab.parents[2])
     finally:
         record.write_text(text)
+
+
+@pytest.mark.parametrize("part", ["<g/>", "<script/>"])
+def test_a_drawing_that_a_browser_would_run_is_an_error(lab: Path, tmp_path: Path, part: str) -> None:
+    folder = tmp_path / labs.FOLDER
+    folder.mkdir(parents=True)
+    record = copy(lab, folder).with_suffix(".ipynb")
+    notebook = json.loads(record.read_text("utf8"))
+    (output,) = notebook["cells"][2]["outputs"]
+    output["data"] = {"image/svg+xml": f'<svg xmlns="http://www.w3.org/2000/svg">{part}</svg>'}
+    output["metadata"] = {"image/svg+xml": {"alt": "A dot"}}
+    record.write_text(json.dumps(notebook, indent=1), "utf8")
+    if part == "<g/>":
+        assert part in bytes(shown(record.with_suffix(".py")).files["figure-1.svg"]).decode()  # type: ignore[arg-type]
+        return
+    line = labs.line_of_cell(record, 3)
+    assert line
+    with pytest.raises(GuideError, match=rf"one\.ipynb:{line}: a drawing .* holds the element `script`"):
+        shown(record.with_suffix(".py"))
 
 
 def test_a_link_that_cannot_be_read_is_an_error(lab: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,11 +47,6 @@ def test_two_pages_of_one_address(root: Path) -> None:
     assert str(wrong).startswith("docs/how/index.md: docs/how.md and docs/how/index.md have one address")
 
 
-@pytest.mark.parametrize(("name", "wrong"), [("a/b.html", True), ("a.HTM", True), ("a.xhtml", True), ("a.js", False)])
-def test_no_page_is_published_as_it_is(name: str, wrong: bool) -> None:
-    assert (nav.wrong_file(f"docs/{name}") is not None) == wrong
-
-
 @pytest.mark.parametrize(
     ("path", "right"),
     [

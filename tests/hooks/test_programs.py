@@ -255,6 +255,28 @@ def test_a_file_that_a_program_names_must_be_text(tmp_path: Path, name: str) -> 
     assert error.line == line_of(text, "# files")
 
 
+@pytest.mark.parametrize("name", ["page.html", "data.XML"])
+def test_a_file_beside_a_program_is_no_page(tmp_path: Path, name: str) -> None:
+    """It is published beside the program, with no security policy."""
+    text = with_file().replace("server.py", name)
+    write(tmp_path, text)
+    (tmp_path / "strategies" / name).write_text("<script>alert(1)</script>")
+    error = mistake(tmp_path, text)
+    assert error.cause.startswith(f"[tool.guide] names '{name}' in files, but a page of HTML or XML is published")
+    assert error.line == line_of(text, "# files")
+
+
+def test_a_drawing_beside_a_program_runs_nothing(tmp_path: Path) -> None:
+    text = with_file().replace("server.py", "dot.svg")
+    path = write(tmp_path, text)
+    drawing = tmp_path / "strategies" / "dot.svg"
+    drawing.write_text("<svg>\n<g/></svg>")
+    assert programs.load(path, root=tmp_path).companions == [drawing]
+    drawing.write_text("<svg>\n<script/></svg>")
+    with pytest.raises(GuideError, match=r"dot\.svg:2: a drawing is published .* holds the element `script`"):
+        programs.load(path, root=tmp_path)
+
+
 def test_the_programs_that_need_a_file(tmp_path: Path) -> None:
     path = write(tmp_path, with_file())
     (tmp_path / "strategies" / "server.py").write_text(GOOD)

@@ -614,7 +614,28 @@ MUTATIONS = [
         "docs/assets/raw.html",
         None,
         "<script>alert(1)</script>\n",
-        "docs/assets/raw.html: a page of HTML is published as it is",
+        "docs/assets/raw.html: a page of HTML or XML is published as it is",
+    ),
+    Mutation(
+        "a page of XHTML",
+        "docs/assets/raw.xht",
+        None,
+        '<html xmlns="http://www.w3.org/1999/xhtml"><script>alert(1)</script></html>\n',
+        "docs/assets/raw.xht: a page of HTML or XML is published as it is",
+    ),
+    Mutation(
+        "a drawing with a script",
+        "docs/assets/raw.svg",
+        None,
+        '<svg xmlns="http://www.w3.org/2000/svg">\n<script>alert(1)</script></svg>\n',
+        "docs/assets/raw.svg:2: a drawing is published with no security policy, and holds the element `script`",
+    ),
+    Mutation(
+        "a page of HTML beside a program",
+        PROGRAM,
+        "# devices = 0\n",
+        '# devices = 0\n# files = ["raw.html"]\n',
+        "plain.py:7: [tool.guide] names 'raw.html' in files, but a page of HTML or XML is published as it is",
     ),
     Mutation(
         "two pages of one address",
@@ -654,6 +675,14 @@ MUTATIONS = [
     Mutation("a lab without a record", LAB_RECORD, None, None, "docs/labs/tiny.py: this lab has no record"),
     Mutation("a lab that is not JSON", LAB_RECORD, '"cells": [', '"cells": [,', "tiny.ipynb:2: this is no notebook"),
     Mutation("a lab that is no notebook", LAB_RECORD, '"outputs": [', '"output": [', "this is no notebook: in cell 2"),
+    Mutation(
+        "a drawing with a script in a lab",
+        LAB_RECORD,
+        '"name": "stdout",\n     "output_type": "stream",\n     "text": [\n      "2\\n"\n     ]\n',
+        '"data": {"image/svg+xml": "<svg><script/></svg>"}, "metadata": {"image/svg+xml": {"alt": "A dot"}},\n'
+        '     "output_type": "display_data"\n',
+        "tiny.ipynb:15: a drawing is published with no security policy, and holds the element `script`",
+    ),
     Mutation("a cell that its lab lacks", LAB_RECORD, "It adds.", "It counts.", "cell 1 is not that of tiny.py"),
     # What only running tells.
     Mutation(

@@ -191,6 +191,7 @@ def _said(file: Path, source: str) -> dict[str, Any]:
     options, dependencies = metadata(file, source)
     try:
         tree = ast.parse(source, filename=str(file))
+        compile(tree, str(file), "exec", dont_inherit=True)  # names may clash, and `needs` looks them up
     except (SyntaxError, ValueError) as error:
         line = getattr(error, "lineno", 0) or 0
         raise GuideError(file, line, f"the program is not Python: {error}", "correct the syntax") from None

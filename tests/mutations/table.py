@@ -177,6 +177,13 @@ MUTATIONS = [
         "",
         "plain.py:15: section 'more' starts inside section 'total'",
     ),
+    Mutation(
+        "a program with an argument twice",
+        PROGRAM,
+        "claims =",
+        "def f(a, a): ...\n\n\nclaims =",
+        "plain.py:23: the program is not Python: duplicate argument 'a' in function definition",
+    ),
     Mutation("a section that never ends", PROGRAM, "# --8<-- [end:more]\n", "", "section 'more' is never closed"),
     Mutation(
         "a snippet outside a fence",

@@ -41,10 +41,14 @@ def twice(text: str) -> tuple[str, int] | None:
 
 
 def _nodes(text: str) -> Iterator[yaml.Node]:
-    """Yield every node of all documents in order; tags such as `!ENV` need no meaning for that."""
+    """Yield every node of all documents once, in order; tags such as `!ENV` need no meaning for that."""
     left = [node for node in reversed(list(yaml.compose_all(text, yaml.SafeLoader))) if node]
+    seen = set()  # an alias leads to a node again, perhaps from inside of it
     while left:
         node = left.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
         yield node
         if isinstance(node, yaml.MappingNode):
             left += [one for pair in reversed(node.value) for one in reversed(pair)]

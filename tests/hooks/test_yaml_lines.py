@@ -20,3 +20,16 @@ def test_lines(value: object, lines: list[int]) -> None:
 )
 def test_a_key_that_stands_twice(text: str, found: tuple[str, int] | None) -> None:
     assert yaml_lines.twice(text) == found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: &a [*a, b]\n",
+        "a: &a {c: *a, d: b}\n",
+        "a: &a0 [b]\n" + "".join(f"a{n}: &a{n} [{', '.join(9 * [f'*a{n - 1}'])}]\n" for n in range(1, 20)),
+    ],
+)
+def test_aliases_are_followed_once(text: str) -> None:
+    assert yaml_lines.lines_of(text, "b") == [1]
+    assert yaml_lines.twice(text) is None

@@ -43,22 +43,35 @@
     view.total.textContent = `${total} of ${plural(view.items.size)} right${rest}.`;
   }
 
-  function clear(said) {
-    const before = progress.all();
-    progress.write({});
-    refresh();
+  /* Returns the button that clears and the one that undoes it, which stands beside what is told, for that is read aloud. */
+  function clearing(said) {
+    let before = {};
+    const clear = button("Clear all my answers", () => {
+      before = undo.isConnected ? { ...before, ...progress.all() } : progress.all();
+      progress.write({});
+      refresh();
+      said.textContent = "Cleared.";
+      said.after(undo);
+    });
     const undo = button("Undo", () => {
       progress.write({ ...before, ...progress.all() });
       refresh();
-      said.replaceChildren("Your answers are back.");
+      said.textContent = "Your answers are back.";
+      clear.focus(); // before the button that has the focus goes
+      undo.remove();
     });
-    said.replaceChildren("Cleared. ", undo);
+    return [clear, undo];
   }
 
   /* ---- The form ---- */
 
   function form() {
     const said = make("span", { className: "quiz-status", role: "status" });
+    const [clear, undo] = clearing(said);
+    const tell = (text) => {
+      undo.remove();
+      said.textContent = text;
+    };
     const row = (text, control) => make("label", { className: "check-row" }, make("span", { textContent: text }), control);
     const list = (name, options) => make("select", { name }, ...options.map(([value, text]) => make("option", { value, textContent: text })));
     const sections = make("fieldset", { className: "check-sections" }, make("legend", { textContent: "Sections" }));
@@ -78,21 +91,20 @@
     const number = row("How many", list("number", [["10", "10"], ["20", "20"], ["40", "40"], ["0", "all"]]));
     number.hidden = true;
     modes.append(which, number);
-    const actions = make("p", { className: "check-actions" }, button("Start", null, "submit"), " ",
-      button("Clear all my answers", () => clear(said)), " ", said);
+    const actions = make("p", { className: "check-actions" }, button("Start", null, "submit"), " ", clear, " ", said);
     const made = make("form", { className: "check-form" }, sections, modes, actions);
     made.addEventListener("change", () => {
       const exam = new FormData(made).get("mode") === "exam";
       which.hidden = exam;
       number.hidden = !exam;
-      said.replaceChildren();
+      tell("");
     });
     made.addEventListener("submit", (event) => {
       event.preventDefault();
       const wanted = new FormData(made);
       const ids = drawn(wanted);
       if (ids.length) return begin({ mode: wanted.get("mode"), ids, at: 0, answers: {}, done: false });
-      said.replaceChildren(wanted.has("section") ? "No question is left here." : "Choose at least one section.");
+      tell(wanted.has("section") ? "No question is left here." : "Choose at least one section.");
     });
     view.said = said;
     return made;

@@ -237,8 +237,28 @@ def test_answers_can_be_cleared_and_brought_back(tab: Page) -> None:
     assert tab.locator(".check-total").inner_text().startswith("1 of ")
     tab.get_by_role("button", name="Clear all my answers").click()
     assert tab.locator(".check-total").inner_text().startswith("0 of ")
+    tab.get_by_role("button", name="Clear all my answers").click()
     tab.get_by_role("button", name="Undo").click()
     assert tab.locator(".check-total").inner_text().startswith("1 of ")
+
+
+def test_what_clears_answers_keeps_the_focus(tab: Page) -> None:
+    focused = "document.activeElement.textContent"
+    enter(tab)
+    said = tab.locator(".check-form [role=status]")
+    tab.get_by_role("button", name="Clear all my answers").focus()
+    tab.keyboard.press("Enter")
+    assert said.inner_text() == "Cleared."
+    assert said.get_by_role("button").count() == 0, "what is told is read aloud, a button has its own name"
+    tab.keyboard.press("Tab")
+    assert tab.evaluate(focused) == "Undo"
+    tab.keyboard.press("Enter")
+    assert said.inner_text() == "Your answers are back."
+    assert tab.evaluate(focused) == "Clear all my answers"
+    assert tab.get_by_role("button", name="Undo").count() == 0
+    tab.keyboard.press("Enter")
+    tab.get_by_label("Exam").check()
+    assert (said.inner_text(), tab.get_by_role("button", name="Undo").count()) == ("", 0)
 
 
 def test_by_keyboard_alone(tab: Page) -> None:

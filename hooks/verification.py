@@ -172,12 +172,14 @@ def tables(data: dict[str, Any]) -> str:
 
 
 def _table(title: str, heads: tuple[str, ...], rows: Sequence[tuple[str, ...]], *, found: bool = True) -> str:
-    """Return a table below a heading, which the contents list of the page then has."""
+    """Return a table below a heading, which the contents list of the page then has; the first cell names its row."""
     if not rows:
         return ""
     head = "".join(f'<th scope="col">{html.escape(text)}</th>' for text in heads)
     cells = [[DAY.sub(r"<time>\g<0></time>", html.escape(cell)) for cell in row] for row in rows]
-    body = "".join(f"<tr><td>{'</td><td>'.join(row)}</td></tr>" for row in cells)
+    body = "".join(
+        f'<tr><th scope="row">{row[0]}</th>{"".join(f"<td>{cell}</td>" for cell in row[1:])}</tr>' for row in cells
+    )
     search = "" if found else ' data-search-exclude=""'
     ident = slugify(title, "-")
     table = f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>"

@@ -170,11 +170,13 @@
     const right = (ids) => ids.filter((id) => state.answers[id]?.right).length;
     const missed = state.ids.filter((id) => !state.answers[id]?.right);
     const title = make("h2", { textContent: `${right(state.ids)} of ${state.ids.length} right` });
-    const cells = (tag, values) => make("tr", {}, ...values.map((value) => make(tag, { textContent: value })));
+    const head = (text, scope) => make("th", { scope, textContent: text });
+    const row = ([text, ...numbers]) =>
+      make("tr", {}, head(text, "row"), ...numbers.map((number) => make("td", { textContent: number })));
     const rows = view.sections.map(({ name, title: text }) => [text, state.ids.filter((id) => view.items.get(id).section === name)]);
     const table = make("table", {}, make("caption", { textContent: "Score by section" }),
-      make("thead", {}, cells("th", ["Section", "Right", "Asked"])),
-      make("tbody", {}, ...rows.filter(([, ids]) => ids.length).map(([text, ids]) => cells("td", [text, right(ids), ids.length]))));
+      make("thead", {}, make("tr", {}, ...["Section", "Right", "Asked"].map((text) => head(text, "col")))),
+      make("tbody", {}, ...rows.filter(([, ids]) => ids.length).map(([text, ids]) => row([text, right(ids), ids.length]))));
     const places = new Map(); // address -> [a link, how many questions lead there]
     for (const id of missed) {
       const link = reading(id);

@@ -175,8 +175,15 @@ def test_an_exam_has_one_pass_and_a_score(tab: Page, questions: list[dict[str, A
     assert title.inner_text() == "7 of 10 right"
     assert title.evaluate("(title) => title === document.activeElement")
     rows = [row.locator("td").all_inner_texts() for row in tab.locator(".check-stage tbody tr").all()]
-    assert sum(int(row[1]) for row in rows) == 7
-    assert sum(int(row[2]) for row in rows) == 10
+    assert sum(int(row[0]) for row in rows) == 7
+    assert sum(int(row[1]) for row in rows) == 10
+    assert tab.locator(".check-stage tbody th[scope=row]").count() == len(rows)
+    assert tab.locator(".check-stage thead th[scope=col]").all_inner_texts() == ["Section", "Right", "Asked"]
+    plain = (
+        "(cell) => ['color', 'fontWeight', 'borderTop', 'backgroundColor'].map((name) => getComputedStyle(cell)[name])"
+    )
+    looks = [tab.locator(f".check-stage tbody {cell}").first.evaluate(plain) for cell in ("th", "td")]
+    assert looks[0] == looks[1]
     again = tab.locator(".check-again li").all_inner_texts()
     counts = [int(found[1]) if (found := re.search(r"\((\d+) questions\)$", text)) else 1 for text in again]
     assert sum(counts) == 3

@@ -94,8 +94,10 @@ def bars(ax: Axes, data: dict[str, Any], width: float, looks: dict[str, int]) ->
         rows.append(drawn)
         if direct:
             ax.bar_label(drawn, ["" if math.isnan(v) else short(float(f"{v:.3g}")) for v in values], padding=2)
-        base = [a + b for a, b in zip(base, values, strict=True)] if stacked else base
-        everything += base if stacked else known(values)
+        ends = [a + b for a, b in zip(base, values, strict=True)] if stacked else values
+        everything += known(ends)
+        if stacked:  # above a gap the next bar begins where the one before the gap ends
+            base = [a if math.isnan(end) else end for a, end in zip(base, ends, strict=True)]
         legend.append((Patch(hatch=hatch_of(index), **look), label))
     long, across = (ax.xaxis, ax.yaxis) if flat else (ax.yaxis, ax.xaxis)
     scale(ax, long, data.get("yscale", "linear"), everything)

@@ -127,6 +127,20 @@ def test_a_bar_that_is_missing_has_no_label() -> None:
     assert "nan" not in svg
 
 
+@pytest.mark.parametrize("scale", ["linear", "log"])
+def test_a_bar_that_is_missing_takes_none_away(scale: str) -> None:
+    def bars(first: list[float | None]) -> list[str]:
+        series = {"below": first, "middle": [4, 5], "above": [6, 7]}
+        data = {"kind": "bars", "stacked": True, "yscale": scale, "categories": ["a", "b"], "series": series}
+        drawn = [e for e in elements(draw(data)) if re.match(r"fig-b[23]\b", e.get("class", ""))]
+        return [e.get("d", "") for e in drawn][:2]  # after them the legend
+
+    found = bars([2, None])
+    assert [bool(re.fullmatch(r"(M[^Mz]*[LHV][^Mz]*z){2}", bar)) for bar in found] == [True, True]
+    if scale == "linear":  # which has a bar of no height too
+        assert found == bars([2, 0])
+
+
 @pytest.mark.parametrize("more", [{}, {"stacked": True}], ids=["beside", "stacked"])
 @pytest.mark.parametrize("flat", [True, False], ids=["lying", "standing"])
 def test_bars_on_a_logarithmic_axis_stay_inside(more: dict[str, Any], *, flat: bool) -> None:

@@ -11,8 +11,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hooks import settings
-from hooks.errors import GuideError, line_in
+from hooks import front, settings
+from hooks.errors import GuideError
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mkdocs.structure.pages import Page
 
 INDEX = "search/search_index.json"
+_PATH = ("search", "aliases")
 _written: dict[str, tuple[str, Any, str]] = {}  # for a page its address, its aliases and its source
 _found: dict[str, list[str]] = {}
 
@@ -43,12 +44,14 @@ def checked(aliases: Any, file: str, source: str, owners: dict[str, str]) -> lis
     """
     if not isinstance(aliases, list) or not all(isinstance(name, str) and spelt(name) for name in aliases):
         cause = "the aliases for search are no list of names"
-        raise GuideError(file, line_in(source, "aliases"), cause, "write `search: {aliases: [MWMS, multi worker]}`")
+        raise GuideError(
+            file, front.line_of(source, file, *_PATH), cause, "write `search: {aliases: [MWMS, multi worker]}`"
+        )
     for name in aliases:
         owner = owners.setdefault(spelt(name), file)
         if owner != file:
             cause = f"the alias {name!r} for search also belongs to {owner}"
-            raise GuideError(file, line_in(source, name), cause, "leave it to one of the two pages")
+            raise GuideError(file, front.line_of(source, file, *_PATH, name), cause, "leave it to one of the two pages")
     return aliases
 
 

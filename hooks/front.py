@@ -70,13 +70,18 @@ def check(source: str, file: str) -> None:
     if "description" not in meta:
         cure = "write `description: ...` between two lines of --- at its top"
         raise GuideError(file, 1, "the page has no description", cure)
-    _known(meta, KEYS, "", text, file)
-    _known(meta.get("search", {}), SEARCH, "search: ", text, file)
+    _known(meta, KEYS, (), text, file)
+    _known(meta.get("search", {}), SEARCH, ("search",), text, file)
 
 
 def other_meanings(source: str, file: str) -> frozenset[str]:
     """Return the terms, in lower case, that mean something else on this page than in the glossary: `other-meaning`."""
     return frozenset(word.lower() for word in _read(source, file)[1].get("other-meaning", []))
+
+
+def line_of(source: str, file: str, *path: object) -> int:
+    """Return the line of a page to which a path leads in its front matter, as `yaml_lines.line_at` does."""
+    return yaml_lines.line_at(_read(source, file)[0], *path)
 
 
 def title_of(page: Page) -> str:
@@ -131,14 +136,18 @@ def _read(source: str, file: str) -> tuple[str, dict[str, Any]]:
 
 
 def _known(
-    said: dict[str, Any], keys: dict[str, tuple[Callable[[Any], bool], str]], above: str, text: str, file: str
+    said: dict[str, Any],
+    keys: dict[str, tuple[Callable[[Any], bool], str]],
+    above: tuple[str, ...],
+    text: str,
+    file: str,
 ) -> None:
     """Raise for a key that nothing reads, and for a value that will not do."""
     for key, value in said.items():
-        line = next(iter(yaml_lines.lines_of(text, key)), 1)
+        line, shown = yaml_lines.line_at(text, *above, key), ": ".join([*above, str(key)])
         if key not in keys:
             cure = f"remove it, or correct it ({reference.near(str(key), keys)})"
-            raise GuideError(file, line, f"the front matter of this guide has no `{above}{key}`", cure)
+            raise GuideError(file, line, f"the front matter of this guide has no `{shown}`", cure)
         right, cure = keys[key]
         if not right(value):
-            raise GuideError(file, line, f"`{above}{key}: {value}` will not do in the front matter", cure)
+            raise GuideError(file, line, f"`{shown}: {value}` will not do in the front matter", cure)

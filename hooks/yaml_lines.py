@@ -24,6 +24,28 @@ def lines_of(text: str, value: object) -> list[int]:
     ]
 
 
+def line_at(text: str, *path: object) -> int:
+    """Return the line, from 1, to which a path leads: keys one inside the other, at its end perhaps an item of a list.
+
+    Where that is not there, the line of the last part that is; 1 where none is.
+
+    Args:
+        text: YAML that can be read, of one document.
+        path: as in `lines_of`.
+    """
+    node, line = yaml.compose(text, yaml.SafeLoader), 1
+    for part in path:
+        if isinstance(node, yaml.MappingNode):
+            pairs = node.value
+        else:
+            pairs = [(item, None) for item in node.value] if isinstance(node, yaml.SequenceNode) else []
+        found = next((pair for pair in pairs if pair[0].value == str(part)), None)
+        if found is None:
+            break
+        line, node = found[0].start_mark.line + 1, found[1]
+    return line
+
+
 def twice(text: str) -> tuple[str, int] | None:
     """Return the first key that stands twice in one mapping, and the line of the second; None where none does.
 

@@ -12,7 +12,17 @@ import pytest
 from hooks import aliases
 from hooks.errors import GuideError
 
-SOURCE = "---\ndescription: A page.\nsearch:\n  aliases: [MWMS, multi worker]\n---\n# A page\n"
+SOURCE = """\
+---
+description: MWMS and multi worker, which are aliases.
+other-meaning: [multi worker]
+search:
+  aliases:
+    - MWMS
+    - multi worker
+---
+# A page
+"""
 
 
 @pytest.mark.parametrize("name", ["Multi worker", "multi-worker", "multi_worker", "MultiWorker", "`MultiWorker`"])
@@ -27,13 +37,13 @@ def test_a_page_keeps_its_aliases() -> None:
 
 
 def test_an_alias_belongs_to_one_page() -> None:
-    with pytest.raises(GuideError, match=r"docs/b.md:4: the alias 'multi worker' .* also belongs to docs/a.md"):
+    with pytest.raises(GuideError, match=r"docs/b.md:7: the alias 'multi worker' .* also belongs to docs/a.md"):
         aliases.checked(["multi worker"], "docs/b.md", SOURCE, {"multiworker": "docs/a.md"})
 
 
 @pytest.mark.parametrize("wrong", ["MWMS", [1], [""], ["--"], {"a": "b"}, None])
 def test_aliases_are_names(wrong: object) -> None:
-    with pytest.raises(GuideError, match=r"docs/a.md:4: the aliases for search are no list of names"):
+    with pytest.raises(GuideError, match=r"docs/a.md:5: the aliases for search are no list of names"):
         aliases.checked(wrong, "docs/a.md", SOURCE, {})
 
 
@@ -45,7 +55,8 @@ def test_they_go_to_the_entry_of_the_page_alone() -> None:
 
 def write(name: str, *names: str) -> None:
     """Have a build or a preview, started as `mkdocs build -f mkdocs.yml`, read a page with these aliases."""
-    file = SimpleNamespace(abs_src_path=str(Path("docs", f"{name}.md").absolute()), content_string=f"aliases: {names}")
+    source = f"---\nsearch: {{aliases: {[*names]}}}\n---\n"
+    file = SimpleNamespace(abs_src_path=str(Path("docs", f"{name}.md").absolute()), content_string=source)
     page: Any = SimpleNamespace(url=f"{name}/", file=file, meta={"search": {"aliases": [*names]}} if names else {})
     config: Any = SimpleNamespace(config_file_path="mkdocs.yml")
     aliases.on_page_markdown("", page=page, config=config)
@@ -69,5 +80,5 @@ def test_an_alias_may_move_to_another_page_in_a_preview(edits: list[tuple[str, l
     aliases.on_env(env=None)  # type: ignore[arg-type]
     assert aliases._found == {"b/": ["MWMS"]}
     write("a", "mwms")
-    with pytest.raises(GuideError, match=r"docs/a.md:1: the alias 'mwms' .* also belongs to docs/b.md"):
+    with pytest.raises(GuideError, match=r"docs/a.md:2: the alias 'mwms' .* also belongs to docs/b.md"):
         aliases.on_env(env=None)  # type: ignore[arg-type]

@@ -15,6 +15,26 @@ def test_lines(value: object, lines: list[int]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        (["d"], 1),
+        (["a"], 2),
+        (["a", "b"], 3),
+        (["a", "b", "c"], 5),
+        (["a", "b", 1], 6),
+        (["a", "b", "e"], 3),
+        (["a", "e", "c"], 2),
+        (["a", "b", "c", "f"], 5),
+        ([], 1),
+        (["e"], 1),
+    ],
+)
+def test_the_line_of_a_path(path: list[object], line: int) -> None:
+    assert yaml_lines.line_at("d: c, a\na:\n  b:\n    - [c]\n    - c\n    - 1\n", *path) == line
+    assert yaml_lines.line_at("", *path) == 1
+
+
+@pytest.mark.parametrize(
     ("text", "found"),
     [(TEXT, None), ("", None), ("a: 1\nb:\n  a: 1\n  c: 2\n  c: 3\n", ("c", 5)), ("a: 1\n'a': 2\n", ("a", 2))],
 )

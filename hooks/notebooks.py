@@ -217,7 +217,8 @@ def _started(program: Program) -> str:
     words = [HELPER, str(program.options.devices)] if _on_devices(program) else []
     words.append(program.file.name)
     if not program.options.env:
-        return f"import sys\n\n!{{sys.executable}} {' '.join(words)}\nassert _exit_code == 0, 'it failed'"
+        # The path of Python may have spaces in it.
+        return f"import sys\n\n!\"{{sys.executable}}\" {' '.join(words)}\nassert _exit_code == 0, 'it failed'"
     # IPython and a shell would both read the values of variables in ways of their own.
     named = ", ".join(map(repr, words))
     env = f"os.environ | {dict(program.options.env)!r}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import subprocess
 import sys
 import textwrap
@@ -14,6 +15,7 @@ import pytest
 
 from hooks import cache, notebooks, programs, publish, records
 from hooks.blocks import Block
+from hooks.busy import stretched
 from hooks.fences import fences
 from hooks.prose import absolute, to_jupyter, with_links
 from tests.hooks import house
@@ -137,7 +139,7 @@ def test_what_cannot_share_the_kernel_runs_beside_it(root: Path, body: str, guid
     written, ran = code(found)
     assert written.startswith("%%writefile a.py\n# /// script")
     assert "--8<--" not in written
-    assert "{sys.executable} a.py\nassert _exit_code == 0" in ran
+    assert '!"{sys.executable}" a.py\nassert _exit_code == 0' in ran
     assert sum(text.startswith("```python") for _, text in found) == 2
 
 
@@ -152,6 +154,21 @@ def test_variables_reach_a_program_as_they_are_written(root: Path) -> None:
     assert shown == b'{"b": "$HOME"}\n'
 
 
+def test_a_python_in_a_folder_with_a_space_runs_a_program(root: Path) -> None:
+    add(root, "a.py", FIRST + "print('it', 'ran')\n", processes=2, devices=0)
+    written, ran = code(cells(shows("demo/a.py:one")))
+    (root / "a.py").write_text(written.partition("\n")[2])
+    python = root / "my folder" / "python"
+    python.parent.mkdir()
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)
+    (root / "cell.ipy").write_text(f"import sys\nsys.executable = {str(python)!r}\n{ran}\n")
+    command = [sys.executable, "-m", "IPython", "--quick", "--no-banner", "cell.ipy"]
+    env = {**os.environ, "HOME": str(root), "IPYTHONDIR": str(root / "ipython")}
+    done = subprocess.run(command, cwd=root, env=env, check=True, capture_output=True, text=True, timeout=stretched(60))
+    assert "it ran" in done.stdout
+
+
 def test_the_files_that_a_program_needs_are_written_once_before_it(root: Path) -> None:
     add(root, "beside.py", processes=2)
     (root / "demo" / "data.mjs").write_text("// --8<-- [start:x]\nlet x;\n// --8<-- [end:x]\n", "utf8")
@@ -162,7 +179,7 @@ def test_the_files_that_a_program_needs_are_written_once_before_it(root: Path) -
     assert written == [f"%%writefile {name}" for name in ("beside.py", "data.mjs", "a.py", "b.py")]
     assert found[1] == "%%writefile data.mjs\nlet x;"
     ran = [text.split("\n")[-2] for text in found if "_exit_code" in text]
-    assert ran == ["!{sys.executable} a.py", "!{sys.executable} b.py", "!{sys.executable} beside.py"]
+    assert ran == [f'!"{{sys.executable}}" {name}.py' for name in ("a", "b", "beside")]
 
 
 def test_a_change_of_a_file_that_a_program_needs_changes_the_notebook(root: Path) -> None:

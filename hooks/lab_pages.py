@@ -139,11 +139,10 @@ def _prose(text: Tag, script: Path) -> str:
         if not links.readable(address := str(link["href"])):
             cause = f"a link that leads nowhere: {address!r}"
             raise GuideError(script, line_of(script, address), cause, "write an address")
-        if not urlsplit(str(link["href"])).scheme and not str(link["href"]).startswith("#"):
+        parts = urlsplit(address)
+        if parts.path and not (parts.scheme or parts.netloc):
             # The page is one folder deeper than its source: labs/name/ for labs/name.ipynb.
-            link["href"] = "../" + re.sub(r"(?:index)?\.(?:md|ipynb)(#|$)", r"/\1", str(link["href"])).replace(
-                "//", "/"
-            )
+            link["href"] = "../" + prose.below(address)
     return "".join(str(part) for part in text.contents).strip()
 
 

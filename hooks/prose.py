@@ -86,14 +86,19 @@ def absolute(target: str, base: str, page: str) -> str:
     Args:
         target: the link.
         base: the address of the folder that the page's source links from.
-        page: the address of the page, to which a bare anchor leads.
+        page: the address of the page, to which a bare anchor or query leads.
     """
     parts = urlsplit(target)
-    if parts.scheme or target.startswith("#"):
-        return target if parts.scheme else page + target
-    path = re.sub(r"(^|/)index\.md$", r"\1", parts.path)
-    path = re.sub(r"\.(md|ipynb)$", "/", path)
-    return urljoin(base, path) + (f"#{parts.fragment}" if parts.fragment else "")
+    if parts.scheme or parts.netloc:
+        return target
+    return urljoin(base, below(target)) if parts.path else page + target
+
+
+def below(target: str) -> str:
+    """Return where a link to a source leads on the site, both from the source's folder: `a/b.md?c#d` is `a/b/?c#d`."""
+    parts = urlsplit(target)
+    path = re.sub(r"(^|/)index\.(?:md|ipynb)$", r"\1", parts.path)
+    return parts._replace(path=re.sub(r"\.(?:md|ipynb)$", "/", path)).geturl()
 
 
 def _in_tags(text: str, address: Callable[[str], str], real: Callable[[str], str] = str) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import nbformat
 import pytest
+from bs4 import BeautifulSoup, Tag
 from mkdocs_jupyter import convert
 
 from hooks import lab_pages, lab_runs, labs, links, loud
@@ -76,6 +77,25 @@ def test_it_is_shown_in_the_sites_own_markup(lab: Path) -> None:
     assert 'href="../../"' in made.html
     assert "CPU" in made.html
     assert "2 &lt; 3 cores" in made.html
+
+
+@pytest.mark.parametrize(
+    ("written", "address"),
+    [
+        ("index.md", "../"),
+        ("../index.md?a#b", "../../?a#b"),
+        ("reindex.md", "../reindex/"),
+        ("two.ipynb?a#b", "../two/?a#b"),
+        ("../dot.png", "../../dot.png"),
+        ("#b", "#b"),
+        ("//example.org/a.md", "//example.org/a.md"),
+        ("https://example.org/a.md", "https://example.org/a.md"),
+    ],
+)
+def test_links_lead_from_the_page_to_pages(written: str, address: str) -> None:
+    text = BeautifulSoup(f'<div><a href="{written}">There</a></div>', "html.parser").div
+    assert isinstance(text, Tag)
+    assert lab_pages._prose(text, ROOT / "docs/labs/one.py") == f'<a href="{address}">There</a>'
 
 
 def test_the_notebook_to_take_away_links_to_the_site(lab: Path) -> None:

@@ -311,13 +311,23 @@ def test_a_container_goes_on_after_a_fence_in_it(root: Path) -> None:
     ]
 
 
-def test_absolute_links() -> None:
-    page = f"{SITE}page/"
-    assert absolute("index.md", SITE, page) == SITE
-    assert absolute("a/index.md#b", SITE, page) == f"{SITE}a/#b"
-    assert absolute("labs/a.ipynb", SITE, page) == f"{SITE}labs/a/"
-    assert absolute("mailto:a@b.c", SITE, page) == "mailto:a@b.c"
-    assert absolute("#b", SITE, page) == f"{page}#b"
+@pytest.mark.parametrize(
+    ("target", "address"),
+    [
+        ("index.md", SITE),
+        ("a/index.md#b", f"{SITE}a/#b"),
+        ("reindex.md", f"{SITE}reindex/"),
+        ("a.md?b=c#d", f"{SITE}a/?b=c#d"),
+        ("a.zip?b", f"{SITE}a.zip?b"),
+        ("labs/a.ipynb", f"{SITE}labs/a/"),
+        ("mailto:a@b.c", "mailto:a@b.c"),
+        ("//example.org/a.md", "//example.org/a.md"),
+        ("#b", f"{PAGE}#b"),
+        ("?b", f"{PAGE}?b"),
+    ],
+)
+def test_absolute_links(target: str, address: str) -> None:
+    assert absolute(target, SITE, PAGE) == address
 
 
 def test_links_under_the_title() -> None:

@@ -74,15 +74,15 @@ def fetch(url: str) -> bytes:
         OSError: it cannot be had, or takes too long.
         http.client.HTTPException: the server does not keep to HTTP, or ends too early.
     """
-    until, data = time.monotonic() + WHOLE, b""
+    until, parts = time.monotonic() + WHOLE, []
     with urllib.request.urlopen(url, timeout=WAIT) as answer:
         while part := answer.read1(1 << 20):
-            data += part
+            parts.append(part)
             if time.monotonic() > until:
                 raise TimeoutError(f"it was not there after {WHOLE} s")
         if missing := getattr(answer, "length", 0):
-            raise http.client.IncompleteRead(data, missing)
-    return data
+            raise http.client.IncompleteRead(b"".join(parts), missing)
+    return b"".join(parts)
 
 
 def download(entry: dict, target: Path) -> None:

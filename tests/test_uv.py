@@ -146,7 +146,16 @@ def server() -> Iterator[tuple[str, list[bytes]]]:
         made.shutdown()
 
 
-@pytest.mark.parametrize(("whole", "says"), [(60, "IncompleteRead"), (0.5, "it was not there after")])
+def test_a_download_may_come_in_parts(server: tuple[str, list[bytes]], uv: Any) -> None:
+    address, sent = server
+    sent += [b"0123", b"45678", b"9"]
+    assert uv.fetch(address) == b"0123456789"
+
+
+@pytest.mark.parametrize(
+    ("whole", "says"),
+    [(60, r"IncompleteRead\(8 bytes read, 2 more expected\)"), (0.5, "it was not there after")],
+)
 def test_a_download_that_breaks_off_or_drips_is_named(
     whole: float, says: str, server: tuple[str, list[bytes]], uv: Any, tmp_path: Path
 ) -> None:

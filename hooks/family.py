@@ -12,10 +12,14 @@ import signal
 import subprocess
 import sys
 import time
+from typing import TYPE_CHECKING
 
 import psutil
 
 from hooks import busy
+
+if TYPE_CHECKING:
+    from resource import struct_rusage
 
 GRACE = 1.0
 _SUBREAPER, _DEATH_SIGNAL = 36, 1
@@ -110,6 +114,12 @@ def reap() -> None:
     with contextlib.suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
+
+
+def peak_mib(usage: struct_rusage) -> float:
+    """Return the most memory that a process had in RAM at once, in MiB, from what `wait4` says of it."""
+    unit = 1 if sys.platform == "darwin" else 1024  # `man 2 getrusage` of each system
+    return usage.ru_maxrss * unit / 2**20
 
 
 def _prctl(option: int, value: int) -> None:

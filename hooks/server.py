@@ -226,8 +226,7 @@ def _watch(job: dict[str, Any], pid: int, runner: socket.socket, reports: int, l
     _pass_on(reports, runner)
     family.kill_children()
     if usage is not None and status is not None:
-        unit = 1 if sys.platform == "darwin" else 1024
-        end["peak_mib"] = round(usage.ru_maxrss * unit / 2**20)
+        end["peak_mib"] = round(family.peak_mib(usage))
         end["code"] = os.waitstatus_to_exitcode(status)
     return end
 

@@ -24,7 +24,7 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hooks import programs, records
+from hooks import family, programs, records
 from hooks.markup import DEVICES
 from tests import leave
 from tests.site.copied import copy_project, environment
@@ -130,7 +130,7 @@ def build(project: Path, config: str) -> Took:
     if process.returncode:
         said = (project / "log").read_text("utf8")[-2000:]
         sys.exit(f"growth: the build with {config} failed after {took:.0f} s, with {process.returncode}:\n{said}")
-    return Took(took, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
+    return Took(took, used.ru_utime + used.ru_stime, family.peak_mib(used))
 
 
 def main() -> int:

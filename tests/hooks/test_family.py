@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import psutil
 import pytest
 
-from hooks import busy, interpreter
+from hooks import busy, family, interpreter
 from hooks.errors import ROOT
 from tests.child import PATIENCE, started
 
@@ -60,3 +61,10 @@ def test_a_command_ends_with_the_process_that_ran_it(tmp_path: Path) -> None:
         sleeper = psutil.Process(int((tmp_path / "pid").read_text()))
         parent.process.kill()
         sleeper.wait(PATIENCE)
+
+
+@pytest.mark.parametrize(("system", "said"), [("linux", 3 * 2**10), ("darwin", 3 * 2**20)])
+def test_memory_is_told_in_the_unit_of_the_system(system: str, said: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", system)
+    usage: Any = SimpleNamespace(ru_maxrss=said)
+    assert family.peak_mib(usage) == 3

@@ -117,13 +117,17 @@ class Launcher:
             env = {**self._env(), **TABLE["cpu"].env}
             self._server = self._python("main", theirs, [" ".join(self.preload), str(self._base())], env)
         self._control = ours
+        if self._closed:  # `stop` came before there was a socket to shut
+            self.stop()
         answer, limit = None, busy.Limit(START)
         while answer is None and (left := limit.left()):
             ours.settimeout(left)
             with contextlib.suppress(TimeoutError):
                 answer = next(lines(ours), {"error": "it ended"})
         ours.settimeout(None)
-        if answer is None:
+        if self._closed:
+            answer = {"error": "the runner was closed"}
+        elif answer is None:
             answer = {"error": f"it still ran after {limit.allowed:.3g} s"}
         if "error" in answer:
             ours.close()

@@ -246,6 +246,8 @@ class Runner:
         try:
             with theirs:
                 with self._change:
+                    if self._closed:  # and has told all the sockets that it knew
+                        raise RuntimeError("the runner was closed")
                     self._sockets.add(ours)
                 job.message["folder"] = str(self._launcher.folder())
                 process = self._launcher.launch(theirs, job.message["device"], job.env)

@@ -8,8 +8,9 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -62,6 +63,50 @@ def test_closing_kills_what_runs(program: Make, tmp_path: Path) -> None:
     assert waiting.cancelled()
     with pytest.raises(RuntimeError, match="closed"):
         runner.submit_page("p", [Block("a", "1")])
+
+
+def test_a_job_that_starts_while_its_runner_closes_does_not_run(program: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    runner, told, done = Runner(preload=(), limit=1), threading.Event(), threading.Event()
+    pair, stop = socket.socketpair, runner._launcher.stop
+    closing = threading.Thread(target=runner.close)
+
+    def late_pair() -> tuple[socket.socket, socket.socket]:
+        monkeypatch.setattr(socket, "socketpair", pair)
+        closing.start()
+        assert told.wait(PATIENCE)
+        return pair()
+
+    def late_stop() -> None:
+        told.set()
+        assert done.wait(PATIENCE)
+        stop()
+
+    monkeypatch.setattr(socket, "socketpair", late_pair)
+    monkeypatch.setattr(runner._launcher, "stop", late_stop)
+    future = runner.submit_program(program("print(1)"))
+    future.add_done_callback(lambda _: done.set())
+    assert future.result(timeout=PATIENCE).error == "t/p1.py: the runner was closed"
+    closing.join(PATIENCE)
+    assert not closing.is_alive()
+
+
+def test_a_server_that_is_just_starting_is_told_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    launcher = launch.Launcher(("json",), tmp_path)
+    started, made = launcher._python, []
+
+    def stopped(*arguments: Any) -> subprocess.Popen[bytes]:
+        made.append(started(*arguments))
+        launcher.stop()
+        return made[0]
+
+    monkeypatch.setattr(launcher, "_python", stopped)
+    ours, theirs = socket.socketpair()
+    try:
+        with ours, theirs, pytest.raises(RuntimeError, match="importing json failed: the runner was closed"):
+            launcher.launch(theirs, "cpu", {})
+        assert made[0].poll() is not None
+    finally:
+        launcher.close()
 
 
 def begun(runner: Runner, program: Make, tmp_path: Path, seconds: float) -> tuple[Future[Result], int, int]:

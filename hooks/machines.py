@@ -71,9 +71,8 @@ def on_env(env: Environment, config: MkDocsConfig, files: Files) -> None:
         content = sources.fill(page.content or "", said, listed.get("kinds", []), listed.get("own", []))
         if sources.MARK in (page.content or ""):
             contents.complete(page.toc, content)
-        content = publish.links(
-            content, url=page.url, file=page.file.src_uri, repository=config.extra["repository"], cards={}
-        )
+        file = settings.name_of(page, config)
+        content = publish.links(content, url=page.url, file=file, repository=config.extra["repository"], cards={})
         page.content = redirects.anchors(content, page.url, _redirects(config))
 
 

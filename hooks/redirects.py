@@ -54,21 +54,22 @@ def check(redirects: Any, pages: set[str]) -> None:
 
 
 def anchors(content: str, url: str, redirects: Mapping[str, str]) -> str:
-    """Return a page's HTML with old anchors before the elements that have the new ones.
+    """Return a page's HTML with old anchors before the elements that have the new ones; those that it has stay alone.
 
     Raises:
         GuideError: the page has no such new anchor.
     """
     for old, new in redirects.items():
         page, _, anchor = old.partition("#")
-        if not anchor or page != url:
+        mark = f'<span id="{anchor}"></span>'
+        if not anchor or page != url or mark in content:  # a preview hands in again what no edit changed
             continue
         name = new.partition("#")[2]
         found = re.search(rf'<\w+[^>]*\sid="{re.escape(name)}"', content)
         if not found:
             cause = f"the redirect of {old} leads to the anchor {name!r}, which is not there"
             raise settings.error(old, cause, "name an anchor of today")
-        content = f'{content[: found.start()]}<span id="{anchor}"></span>{content[found.start() :]}'
+        content = f"{content[: found.start()]}{mark}{content[found.start() :]}"
     return content
 
 

@@ -6,12 +6,13 @@ import json
 import re
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
-from hooks import errors, feed, redirects, structured
+from hooks import errors, feed, machines, redirects, structured
 from hooks.errors import GuideError
 from hooks.records import Record
 from hooks.used import Question
@@ -150,3 +151,23 @@ def test_an_old_anchor_stands_before_the_new_one() -> None:
     assert html == '<p>x</p><span id="old"></span><h2 class="y" id="new">N</h2>'
     with pytest.raises(GuideError, match="which is not there"):
         redirects.anchors("<p></p>", "a/", {"a/#old": "a/#new"})
+
+
+def test_an_edit_adds_no_anchor_again_and_a_mistake_is_named_with_its_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(errors, "ROOT", tmp_path)
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a.md").write_text("# A\n\n## New\n\n[It](/__program__/b/c.py)\n")
+    file = SimpleNamespace(abs_src_path=str(tmp_path / "docs" / "a.md"), src_uri="a.md")
+    page = SimpleNamespace(url="a/", file=file, title="A", content='<h2 id="new">New</h2>', toc=[])
+    repository = {"name": "o/r", "branch": "main", "pages_branch": "gh-pages"}
+    extra = {"repository": repository, "redirects": {"a/#old": "a/#new", "a/#older": "a/#new"}}
+    config: Any = SimpleNamespace(config_file_path=str(tmp_path / "mkdocs.yml"), extra=extra)
+    monkeypatch.setattr(machines, "_pages", [page])
+    for _ in range(2):
+        machines.on_env(env=None, config=config, files=None)  # type: ignore[arg-type]
+        assert page.content == '<span id="old"></span><span id="older"></span><h2 id="new">New</h2>'
+    page.content += '<a href="/__program__/b/c.py">It</a>'
+    with pytest.raises(GuideError, match=r"^docs/a\.md:5: this page refers to b/c\.py"):
+        machines.on_env(env=None, config=config, files=None)  # type: ignore[arg-type]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ from mkdocs.exceptions import PluginError
 
 if TYPE_CHECKING:
     import tomllib
+    from collections.abc import Iterable
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -51,6 +53,15 @@ def read(file: Path) -> str:
     except UnicodeDecodeError as error:
         line = file.read_bytes().count(b"\n", 0, error.start) + 1
         raise GuideError(file, line, "a character here is not UTF-8", "save the file in UTF-8") from None
+
+
+def near(name: str, names: Iterable[str]) -> str:
+    """Return the known names that look like `name`, or the first few, for the cure of an unknown one."""
+    known = sorted(names)
+    if not known:
+        return "there is none"
+    close = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+    return "did you mean " + " or ".join(f"`{n}`" for n in close) if close else "known: " + ", ".join(known[:12])
 
 
 class GuideError(PluginError):

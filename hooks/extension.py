@@ -27,13 +27,12 @@ from pymdownx.blocks import BlocksExtension, BlocksProcessor
 from hooks import fences, links, needs, place, successor
 from hooks.card import Card
 from hooks.errorblock import ErrorBlock
-from hooks.errors import ROOT, GuideError
+from hooks.errors import ROOT, GuideError, near
 from hooks.figure import FigureBlock
 from hooks.hover import Terms
 from hooks.markup import anchor
 from hooks.output import Output
 from hooks.quiz import Quiz
-from hooks.reference import near
 from hooks.reported import Reported
 from hooks.survey import Survey
 from hooks.table import Table

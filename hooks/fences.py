@@ -9,8 +9,7 @@ from pathlib import PurePosixPath
 from markdown.extensions.attr_list import get_attrs
 from pymdownx.superfences import RE_NESTED_FENCE_START
 
-from hooks.errors import GuideError
-from hooks.reference import near
+from hooks.errors import GuideError, near
 
 PREFIX = re.compile(r"[ >\t]*")
 OPENING = re.compile(r"(?P<fence>`{3,}|~{3,})(?P<info>.*)$")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from hooks import place, plots, reference, value
 from hooks.markup import GuideBlock, anchor, stamp, sub, tag
+from hooks.plain import is_number
 from hooks.table import text_of
 from hooks.used import Use, used
 
@@ -128,8 +129,7 @@ def _bar_labels(data: dict[str, Any]) -> tuple[str, str]:
 
 def _place(value: Any) -> str:
     """Return the place of a row along the axis, as the axis shows it: a year has no comma."""
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return f"{value:.6g}" if number and abs(value) < 1e4 else text_of(value)
+    return f"{value:.6g}" if is_number(value) and abs(value) < 1e4 else text_of(value)
 
 
 def _words(data: dict[str, Any]) -> list[list[str]]:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from hooks import fences, glossary, reference, yaml_lines
-from hooks.errors import GuideError
+from hooks import fences, glossary, yaml_lines
+from hooks.errors import GuideError, near
+from hooks.plain import is_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +31,7 @@ def _text(value: Any) -> bool:
 
 
 def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf
+    return is_number(value) and 0 <= value < math.inf
 
 
 def _terms(value: Any) -> bool:
@@ -146,7 +147,7 @@ def _known(
     for key, value in said.items():
         line, shown = yaml_lines.line_at(text, *above, key), ": ".join([*above, str(key)])
         if key not in keys:
-            cure = f"remove it, or correct it ({reference.near(str(key), keys)})"
+            cure = f"remove it, or correct it ({near(str(key), keys)})"
             raise GuideError(file, line, f"the front matter of this guide has no `{shown}`", cure)
         right, cure = keys[key]
         if not right(value):

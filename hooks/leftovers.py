@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 
 from hooks import shown
-from hooks.errors import GuideError, line_in
+from hooks.errors import GuideError, line_in, near
 from hooks.languages import LANGUAGES
-from hooks.reference import near
 
 IN_PROSE = {
     "a fence that was not read as a fence": re.compile(r"```|~~~"),

@@ -90,7 +90,7 @@ def on_post_build(config: MkDocsConfig) -> None:
     """Write the files; a preview is for people, who wait for it."""
     if loud.serving():
         return
-    site, address = Path(config.site_dir), _address(config)
+    site, address = Path(config.site_dir), settings.address_of(config)
     made = {}
     for page in _pages:
         made[f"{page.url}{COPY}"] = markdown_copy.convert(page.content or "", address + page.url)
@@ -117,13 +117,14 @@ def _llms(config: MkDocsConfig) -> str:
             section = part
         about = page.meta.get("description", "")
         lines.append(
-            f"- [{front.title_of(page)}]({_address(config)}{page.url}{COPY})" + (f": {about}" if about else "")
+            f"- [{front.title_of(page)}]({settings.address_of(config)}{page.url}{COPY})"
+            + (f": {about}" if about else "")
         )
     return "\n".join(lines) + "\n"
 
 
 def _described(page: Page, config: MkDocsConfig) -> dict[str, Any]:
-    address = _address(config)
+    address = settings.address_of(config)
     return structured.describe(
         url=address + page.url,
         title=front.title_of(page),
@@ -138,7 +139,7 @@ def _described(page: Page, config: MkDocsConfig) -> dict[str, Any]:
 def _questions(config: MkDocsConfig) -> list[tuple[str, Question]]:
     """Return all questions with their addresses: one page has their data, for it would weigh on every other."""
     return [
-        (f"{_address(config)}{page.url}#quiz-{question.id}", question)
+        (f"{settings.address_of(config)}{page.url}#quiz-{question.id}", question)
         for page in _pages
         for question in used(settings.name_of(page, config)).questions
     ]
@@ -165,7 +166,3 @@ def _redirects(config: MkDocsConfig) -> dict[str, str]:
 
 def _sources(config: MkDocsConfig) -> dict[str, Any]:
     return config.extra.get("sources") or {}
-
-
-def _address(config: MkDocsConfig) -> str:
-    return (config.site_url or "").rstrip("/") + "/"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import re
 import tomllib
@@ -12,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from packaging.requirements import InvalidRequirement, Requirement
 
-from hooks.errors import GuideError, line_in_toml
+from hooks.errors import GuideError, line_in_toml, near
+from hooks.plain import is_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -96,8 +96,7 @@ def metadata(file: Path, source: str) -> tuple[Options, tuple[str, ...]]:
     known_keys = [f.name for f in fields(Options)]
     for key, value in table.items():
         if key not in known_keys:
-            near = difflib.get_close_matches(key, known_keys, n=1)
-            cure = f"did you mean '{near[0]}'" if near else f"use one of {', '.join(known_keys)}"
+            cure = f"remove it, or correct it ({near(key, known_keys)})"
             raise GuideError(file, line_of(key), f"[tool.guide] has an unknown key '{key}'", cure)
         wrong = _wrong(key, value)
         if wrong:
@@ -114,7 +113,7 @@ def _pythons() -> str:
 
 def _wrong(key: str, value: Any) -> str | None:
     """Return what `value` should be when it does not fit the key, else None."""
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    number = is_number(value)
     match key:
         case "devices":
             return None if number and isinstance(value, int) and value >= 0 else "a whole number from 0 up"

@@ -9,8 +9,7 @@ from urllib.parse import urlsplit
 from mkdocs.structure.nav import Link, Section
 
 from hooks import settings
-from hooks.errors import GuideError
-from hooks.reference import near
+from hooks.errors import GuideError, near
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -140,7 +140,7 @@ def on_post_build(config: MkDocsConfig) -> None:
     if loud.serving():
         return
     site, stem = Path(config.site_dir), slug(config.site_name)
-    address = (config.site_url or "").rstrip("/") + "/"
+    address = settings.address_of(config)
     widgets = Path(config.docs_dir) / widget.FOLDER
     when = moment.of_sources(settings.root_of(config))
 

@@ -12,9 +12,8 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from hooks import depends, errors, programs
-from hooks.errors import GuideError
+from hooks.errors import GuideError, near
 from hooks.fences import ANY_SNIPPET, fences
-from hooks.reference import near
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

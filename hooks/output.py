@@ -6,6 +6,7 @@ import html
 from typing import TYPE_CHECKING
 
 from hooks import place, reference
+from hooks.errors import near
 from hooks.markup import GuideBlock, stamp, tag
 from hooks.reference import Missing
 from hooks.used import Use, used
@@ -26,7 +27,7 @@ class Output(GuideBlock):
         ref = reference.parse(self.argument)
         program = reference.program_of(ref.program)
         if ref.name not in program.sections:
-            known = reference.near(ref.name, program.sections)
+            known = near(ref.name, program.sections)
             raise Missing(f"`{ref.program}` has no section `{ref.name}`", f"name one of its sections ({known})")
         record = reference.record_of(ref.program)
         text = record.output.get(ref.name, "")

@@ -47,9 +47,14 @@ def collect(namespace: dict[str, Any]) -> dict[str, dict[str, Any]]:
     for name, digits in DIGITS.items():
         found[name] = _plain(found[name], name, digits)
     for key, value in found["measures"].items():
-        if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        if not is_number(value) and not isinstance(value, str):
             raise NotPlainError(f"measures['{key}'] is a {_type(value)}, it should be a number or text")
     return found
+
+
+def is_number(value: Any) -> bool:
+    """Tell whether plain data is a number: Python takes true and false for numbers too."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _plain(value: Any, where: str, digits: int) -> Any:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from matplotlib.font_manager import FontProperties
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
+from hooks.plain import is_number
 from hooks.plot_svg import BASE_SIZE, SERIES, SvgRenderer, ink
 
 if TYPE_CHECKING:
@@ -150,7 +151,7 @@ def numbers(values: list[Any], what: str) -> list[float]:
         ValueError: one is not a number.
     """
     for value in values:
-        if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
+        if value is not None and not is_number(value):
             raise ValueError(f"{what} holds {value!r}, which is not a number")
     return [float("nan") if value is None else float(value) for value in values]
 

@@ -8,7 +8,6 @@ The metadata block is that of PEP 723 (https://peps.python.org/pep-0723/), the s
 from __future__ import annotations
 
 import ast
-import difflib
 import functools
 import os
 import re
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from hooks import active, digest, sections
 from hooks.cache import remember
-from hooks.errors import ROOT, GuideError, line_in
+from hooks.errors import ROOT, GuideError, line_in, near
 from hooks.metadata import Options, metadata
 from hooks.sections import Section
 
@@ -81,8 +80,7 @@ def load(path: str, *, root: Path | None = None) -> Program:
         else:
             program = _parse(pure.as_posix(), file, file.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        near = difflib.get_close_matches(path, paths(root=root), n=3, cutoff=0.5)
-        cure = f"did you mean {' or '.join(near)}" if near else "write it, or correct the path"
+        cure = f"write it, or correct the path ({near(path, paths(root=root))})"
         raise GuideError(file, 0, f"there is no program '{path}'", cure) from None
     except (OSError, UnicodeDecodeError) as error:
         raise GuideError(file, 0, f"the program cannot be read ({error})", "make it a readable file in UTF-8") from None

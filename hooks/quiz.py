@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from xml.etree.ElementTree import Element
 
 from hooks import curriculum, place, quiz_key, reference
+from hooks.errors import near
 from hooks.markup import GuideBlock, card, source, sub, tag
 from hooks.quiz_key import Key
 from hooks.reference import Missing, Stale
@@ -37,7 +38,7 @@ def rows(value: Any) -> list[str]:
     known = curriculum.rows()
     for row in found:
         if row not in list(known):
-            raise ValueError(f"{curriculum.FILE} has no row `{row}` ({reference.near(str(row), known)})")
+            raise ValueError(f"{curriculum.FILE} has no row `{row}` ({near(str(row), known)})")
     if len(set(found)) != len(found):
         raise ValueError("a row is named twice")
     return found

@@ -22,6 +22,7 @@ from packaging.utils import canonicalize_name
 from hooks import atomic, programs, shapes
 from hooks.cache import remember
 from hooks.errors import ROOT, GuideError, line_of
+from hooks.plain import is_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -246,10 +247,6 @@ def _text(value: Any) -> bool:
     return isinstance(value, str)
 
 
-def _number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
 def _lines(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(line, str) for line in value)
 
@@ -265,10 +262,10 @@ SCHEMA: Schema = {
     "hardware": ("text", _text),
     "versions": ("a table of text", _each(_text)),
     "recorded": ("a date (2026-01-31)", is_day),
-    "seconds": ("a number", _number),
+    "seconds": ("a number", is_number),
     "output": ("lines of text for each section", _each(_lines)),
     "claims": ("a table of true and false", _each(lambda value: isinstance(value, bool))),
-    "measures": ("a table of numbers and text", _each(lambda value: _number(value) or _text(value))),
+    "measures": ("a table of numbers and text", _each(lambda value: is_number(value) or _text(value))),
     "errors": ("a table of text", _each(_text)),
     "figures": ("a table of figures", _each(lambda value: isinstance(value, dict))),
     "tables": ("a table of tables", _each(lambda value: isinstance(value, dict))),

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hooks import programs, records
+from hooks.errors import near
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from hooks.records import Record
 
 REFERENCE = re.compile(rf"(?P<program>{programs.PATH.pattern}):(?P<name>[A-Za-z0-9_-]+)")
@@ -63,15 +61,6 @@ def parse(text: str) -> Reference:
     if not match:
         raise Missing(f"`{text.strip()}` is not a reference", "write `section/program.py:name`")
     return Reference(match["program"], match["name"])
-
-
-def near(name: str, names: Iterable[str]) -> str:
-    """Return the known names that look like `name`, or the first few, for the cure of an unknown one."""
-    known = sorted(names)
-    if not known:
-        return "there is none"
-    close = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-    return "did you mean " + " or ".join(f"`{n}`" for n in close) if close else "known: " + ", ".join(known[:12])
 
 
 def program_of(path: str) -> programs.Program:

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hooks import errors, yaml_lines
-from hooks.errors import GuideError
-from hooks.reference import near
+from hooks.errors import GuideError, near
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -40,6 +39,11 @@ def error(value: object, cause: str, cure: str) -> GuideError:
 def root_of(config: MkDocsConfig) -> Path:
     """Return the folder of mkdocs.yml, as an absolute path also where `mkdocs -f mkdocs.yml` named the file."""
     return Path(config.config_file_path).absolute().parent
+
+
+def address_of(config: MkDocsConfig) -> str:
+    """Return the address of the site, with a slash at its end."""
+    return (config.site_url or "").rstrip("/") + "/"
 
 
 def name_of(page: Page, config: MkDocsConfig) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from hooks.devices import TABLE
+from hooks.plain import is_number
 
 REQUIRED: dict[str, tuple[str, ...]] = {
     "lines": ("x", "series"),
@@ -113,15 +114,11 @@ def _wrong_spans(spans: Any, lanes: Any) -> str:
             return f"span {at} lacks 'lane', 'start' or 'end'"
         if not isinstance(span["lane"], int) or not 0 <= span["lane"] < len(lanes):
             return f"span {at} names lane {span['lane']!r} of {len(lanes)}"
-        if not _is_number(span["start"]) or not _is_number(span["end"]):
+        if not is_number(span["start"]) or not is_number(span["end"]):
             return f"span {at} starts or ends at what is no number"
         if not span["start"] <= span["end"]:
             return f"span {at} ends before it starts"
     return ""
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _wrong_cells(key: str, cells: Any, rows: Any, columns: Any) -> str:

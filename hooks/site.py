@@ -231,7 +231,7 @@ def _take_away(shown: list[Page], config: MkDocsConfig) -> None:
         if selfcheck.MARK in content:
             _build.files.update({Path(path): text for path, text in selfcheck.files(asked, page.url).items()})
         page.content = flashcards.fill(selfcheck.fill(content, asked, page.url), words, page.url)
-    cards = decks.cards(asked, words, (config.site_url or "").rstrip("/") + "/")
+    cards = decks.cards(asked, words, settings.address_of(config))
     found = decks.files(cards, name=config.site_name, when=moment.of_sources(settings.root_of(config)))
     _build.files.update({Path(path): content for path, content in found.items()})
 
@@ -321,7 +321,7 @@ def _is_lab(page: Page) -> bool:
 def _addresses(page: Page, config: MkDocsConfig) -> tuple[str, str]:
     """Return the address of the site, and the folder of a page's source below it, empty for `docs/` itself."""
     folder = Path(page.file.src_uri).parent.as_posix()
-    return (config.site_url or "").rstrip("/") + "/", "" if folder == "." else f"{folder}/"
+    return settings.address_of(config), "" if folder == "." else f"{folder}/"
 
 
 def _notebook_of(page: Page, config: MkDocsConfig, real: Callable[[str], str]) -> str:

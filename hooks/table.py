@@ -14,6 +14,7 @@ from pymdownx.blocks.block import type_boolean
 
 from hooks import locks, place, records, reference
 from hooks.markup import GuideBlock, anchor, stamp, sub, tag, words
+from hooks.plain import is_number
 from hooks.reference import Missing
 from hooks.used import Use, used
 from hooks.value import four_digits
@@ -121,7 +122,7 @@ def draw(columns: list[str], rows: list[list[Any]], ident: str, notes: list[str]
         ident: the id of the block, which the ids of notes start with.
         notes: the list to append to.
     """
-    numeric = [all(_is_number(_plain(row[i])) or _plain(row[i]) is None for row in rows) for i in range(len(columns))]
+    numeric = [all(is_number(_plain(row[i])) or _plain(row[i]) is None for row in rows) for i in range(len(columns))]
     right = {True: {"class_": "guide-number"}, False: {}}
     heads = [tag("th", words(str(c)), scope="col", **right[number]) for c, number in zip(columns, numeric, strict=True)]
     body: list[str] = []
@@ -159,7 +160,3 @@ def text_of(value: Any) -> str:
 def _plain(cell: Any) -> Any:
     """Return the cell without its note."""
     return cell.get("text") if isinstance(cell, dict) else cell
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -97,7 +97,7 @@ def test_all_programs_are_found_and_sorted(tmp_path: Path) -> None:
 
 def test_an_unknown_program_suggests_near_names(tmp_path: Path) -> None:
     write(tmp_path, GOOD, "strategies/mirrored.py")
-    with pytest.raises(GuideError, match=r"no program 'strategies/mirrord.py'.*did you mean strategies/mirrored.py"):
+    with pytest.raises(GuideError, match=r"no program 'strategies/mirrord.py'.*did you mean `strategies/mirrored.py`"):
         programs.load("strategies/mirrord.py", root=tmp_path)
 
 

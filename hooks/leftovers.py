@@ -30,9 +30,7 @@ TYPE = re.compile(r"(?m)^[ \t>]*(?:!!!|\?\?\?\+?|[ ]{4}type:)[ ]*(?P<name>[\w-]+
 MARK = re.compile(r"<!--\s*guide\s*:.*")
 FILLED = re.compile(r"<!-- guide:(?:errors(?: [\w-]+)?|flashcards|self-check|sources|totals|verification) -->")
 # A fence whose header could not be read becomes inline code that begins with the header, over several lines.
-HEADER = r"\.?(?:{})".format(
-    "|".join([*LANGUAGES, "py", "python3", "shell", "javascript", "yml", "console", "{[^\n]*"])
-)
+HEADER = r"\.?(?:{})".format("|".join([*LANGUAGES, "py", "python3", "shell", "javascript", "yml", "{[^\n]*"]))
 IN_CODE = {
     "a fence header that could not be read, so the fence became inline code": re.compile(
         rf"\A{HEADER}(?:[ \t][^\n]*)?\n"

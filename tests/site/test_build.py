@@ -17,7 +17,7 @@ from hooks.blocks import blocks_of
 from hooks.errors import ROOT
 from hooks.pages import DOCS, paths
 from tests.plugin_blocks import PLUGIN, Collected
-from tests.site.pages import PLACEHOLDER
+from tests.site.pages import LEADS_ON, PLACEHOLDER
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -144,6 +144,23 @@ def test_no_placeholder_is_left(built_site: Path) -> None:
         text = file.read_text("utf8")
         assert not PLACEHOLDER.search(text), file
         assert "<!-- guide:" not in text, file
+
+
+def test_of_the_theme_only_what_pages_use_is_published(built_site: Path) -> None:
+    files = [file.relative_to(built_site).as_posix() for file in built_site.rglob("*")]
+    assert [path for path in files if path.endswith(".map") or "/lunr" in path] == []
+    scripts = [*(built_site / "assets" / "javascripts").rglob("*.js")]
+    assert len(scripts) == 2, "its own and the search's"
+    assert [file for file in scripts if "sourceMappingURL" in file.read_text("utf8")] == []
+
+
+def test_all_pages_have_one_style_sheet_with_the_themes_in_it(built_site: Path) -> None:
+    (joined,) = built_site.glob("assets/style.*.css")
+    assert ".md-typeset" in joined.read_text("utf8")
+    assert [*built_site.glob("assets/stylesheets/*.css")] == []
+    for file in built_site.rglob("*.html"):
+        html = file.read_text("utf8")
+        assert html.count(joined.name) == (0 if LEADS_ON in html else 1), file
 
 
 @pytest.mark.parametrize("script", labs.scripts(), ids=lambda script: script.stem)

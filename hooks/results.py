@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 FOLDER = ROOT / ".cache" / "runs"
 RUNNER = (
+    "active",
     "atomic",
     "busy",
     "cache",

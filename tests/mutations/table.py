@@ -688,7 +688,7 @@ MUTATIONS = [
         '"name": "stdout",\n     "output_type": "stream",\n     "text": [\n      "2\\n"\n     ]\n',
         '"data": {"image/svg+xml": "<svg><script/></svg>"}, "metadata": {"image/svg+xml": {"alt": "A dot"}},\n'
         '     "output_type": "display_data"\n',
-        "tiny.ipynb:15: a drawing is published with no security policy, and holds the element `script`",
+        "tiny.ipynb:16: a drawing is published with no security policy, and holds the element `script`",
     ),
     Mutation("a cell that its lab lacks", LAB_RECORD, "It adds.", "It counts.", "cell 1 is not that of tiny.py"),
     # What only running tells.

@@ -106,7 +106,7 @@ from tensorflowjs.converters import convert_tf_saved_model
 model.export(folder / "saved", verbose=False)
 convert_tf_saved_model(str(folder / "saved"), str(folder / "web"))
 for file in sorted((folder / "web").iterdir()):
-    print(f"{file.name}: {file.stat().st_size:,} bytes")
+    print(f"{file.name}: {file.stat().st_size / 1000:.1f} kB")
 # --8<-- [end:convert]
 
 

@@ -5,7 +5,7 @@
 # [tool.guide]
 # devices = 0
 # seconds = 240
-# tolerance = 0.1
+# tolerance = 0.25
 # ///
 """A new head on a trained network: ten digits learned, another question answered from 20 images; what goes wrong."""
 

@@ -21,9 +21,9 @@ Tables:
     whose name holds a unit of time or of a ratio in square brackets (`step [ms]`, `rate [images/s]`, `gain [x]`,
     `[ratio]`) numbers are free.
 Figures:
-    The same names, parts, texts and lengths; numbers to the tolerance, with a floor that grows with the largest number
-    of their list. Where the figure says `timing: true` numbers are free. In a `timeline` the spans are free but for
-    the lanes and groups that occur.
+    The same names, parts, texts and lengths; numbers to the tolerance, plus `SEEN` times the largest number of their
+    list, or `FLOOR` times it where an axis is logarithmic. Where the figure says `timing: true` numbers are free. In a
+    `timeline` the spans are free but for the lanes and groups that occur.
 """
 
 from __future__ import annotations
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from hooks.records import Record
 
 FLOOR = 1e-6
+# Of the largest number of a drawing: two pixels of an axis of 400, where numbers near 0 have no relative tolerance.
+SEEN = 0.005
 TIMED_NAME = re.compile(r"_(s|ms|us|x|per_s)$")
 _UNIT = r"(?:ns|us|µs|μs|ms|s|[A-Za-z]*/s)(?!\w)|[x×](?!\w|\s*\d)"
 _NUMBER = re.compile(
@@ -231,13 +233,14 @@ def _figures(old: Mapping[str, Any], new: Mapping[str, Any], tolerance: float) -
     yield from _names("figure", old, new)
     for name in old:
         if name in new:
-            for said in _part("", old[name], new[name], tolerance, free=False, scale=0.0):
+            for said in _part("", old[name], new[name], tolerance, free=False, scale=0.0, floor=SEEN):
                 yield Difference("figure", name, said)
 
 
-def _part(where: str, old: Any, new: Any, tolerance: float, *, free: bool, scale: float) -> Iterator[str]:
+def _part(where: str, old: Any, new: Any, tolerance: float, *, free: bool, scale: float, floor: float) -> Iterator[str]:
     if isinstance(old, dict) and isinstance(new, dict):
         free = free or old.get("timing") is True
+        floor = FLOOR if "log" in (old.get("xscale"), old.get("yscale")) else floor
         if old.get("kind") == new.get("kind") == "timeline":
             groups = [sorted({(span["lane"], str(span.get("group"))) for span in one["spans"]}) for one in (old, new)]
             if groups[0] != groups[1]:
@@ -247,14 +250,14 @@ def _part(where: str, old: Any, new: Any, tolerance: float, *, free: bool, scale
             yield f"{where}: parts {sorted(new)}, the record has {sorted(old)}"
             return
         for key in old:
-            yield from _part(f"{where}, {key}", old[key], new[key], tolerance, free=free, scale=0.0)
+            yield from _part(f"{where}, {key}", old[key], new[key], tolerance, free=free, scale=0.0, floor=floor)
     elif isinstance(old, list) and isinstance(new, list):
         if len(old) != len(new):
             yield f"{where}: {len(new)} entries, the record has {len(old)}"
             return
         scale = max((abs(x) for x in old if isinstance(x, (int, float))), default=scale)
         for at, (a, b) in enumerate(zip(old, new, strict=True)):
-            yield from _part(f"{where}[{at}]", a, b, tolerance, free=free, scale=scale)
+            yield from _part(f"{where}[{at}]", a, b, tolerance, free=free, scale=scale, floor=floor)
     elif isinstance(old, str) and isinstance(new, str):
         if not same_text(old, new, tolerance):
             yield f"{where}: {new!r}, the record says {old!r}"
@@ -262,7 +265,7 @@ def _part(where: str, old: Any, new: Any, tolerance: float, *, free: bool, scale
         if old is not new:
             yield f"{where}: {new!r}, the record says {old!r}"
     elif isinstance(old, (int, float)) and isinstance(new, (int, float)):
-        if not free and not _close(old, new, tolerance, FLOOR * max(1.0, scale)):
+        if not free and not _close(old, new, tolerance, max(FLOOR, floor * scale)):
             yield f"{where}: {new!r}, the record says {old!r}"
     else:
         yield f"{where}: {type(new).__name__}, the record has {type(old).__name__}"

@@ -5,7 +5,7 @@
 # [tool.guide]
 # devices = 0
 # seconds = 180
-# tolerance = 0.5
+# tolerance = 0.05
 # ///
 """How far off can it be? Three quantiles by pinball loss, and a mean with its deviation by the Gaussian likelihood."""
 

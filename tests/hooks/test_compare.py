@@ -172,6 +172,15 @@ def test_figures(change: dict[str, Any], differs: bool) -> None:
     assert bool(found(figures=({"f": LINES}, {"f": {**LINES, **change}}))) is differs
 
 
+def test_near_zero_a_figure_may_differ_by_what_no_reader_sees() -> None:
+    def drawn(number: float, **axes: str) -> dict[str, Any]:
+        return {"f": {**LINES, "series": {"a": [100.0, number]}, **axes}}
+
+    assert not found(figures=(drawn(0.1), drawn(0.4)))
+    assert found(figures=(drawn(0.1), drawn(0.7)))
+    assert found(figures=(drawn(0.1, yscale="log"), drawn(0.4, yscale="log")))
+
+
 def test_numbers_of_a_timing_figure_are_free_but_not_its_shape() -> None:
     timed = {**LINES, "timing": True}
     assert not found(figures=({"f": timed}, {"f": {**timed, "series": {"a": [7.0, 7.0], "b": [7.0, 7.0]}}}))

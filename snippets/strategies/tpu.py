@@ -8,6 +8,7 @@
 """Train on the TPU of this machine, or, where there is none, on its GPUs or CPUs: the same loop."""
 
 import os
+from unittest import mock
 
 import numpy as np
 import tensorflow as tf
@@ -83,7 +84,20 @@ away = float(np.abs(copies[0] - expected).max())
 print("every replica holds NumPy's weights:", away < 0.02)
 # --8<-- [end:compare]
 
+
+def replaces_an_ordered_tpu():
+    """Say whether `find_strategy` goes on where the TPU that TPU_NAME names does not answer."""
+    with mock.patch.dict(os.environ, {"TPU_NAME": "local"}):
+        try:
+            find_strategy()
+        except tf.errors.NotFoundError:
+            return False
+    return True
+
+
 claims = {
+    "an_ordered_tpu_is_replaced": not isinstance(strategy, tf.distribute.TPUStrategy)
+    and replaces_an_ordered_tpu(),
     "every_part_has_one_fixed_shape": shapes == {(PER_REPLICA, 4)},
     "replicas_hold_equal_weights": all(
         np.array_equal(copy, copies[0]) for copy in copies

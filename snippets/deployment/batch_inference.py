@@ -95,9 +95,8 @@ def results(folder):
 
 def answers(rows):
     """Return digits and probabilities as arrays."""
-    return np.int64([row["digit"] for row in rows]), np.float64(
-        [row["probability"] for row in rows]
-    )
+    found = [int(row["digit"]) for row in rows]
+    return np.array(found), np.array([float(row["probability"]) for row in rows])
 
 
 loaded = tf.saved_model.load(base / "digits" / "1")
@@ -173,6 +172,7 @@ for _ in range(2):  # the same command, twice
     )
     codes_of_bad.append(ended.returncode)
     last = ended.stderr.strip().splitlines()[-1]
+    # The module of the error, the node and the operation are left out.
     errors_of_bad.append(re.sub(r"^.*\.(?=\w+Error)|\{\{.*\}\} | \[Op:.*", "", last))
     done.append([path.name for path in sorted(partly.glob("*.csv"))])
     print("exit code", ended.returncode, "- finished:", *done[-1])

@@ -124,7 +124,8 @@ print(f"weights: {size:,} bytes as float16")
 # --8<-- [end:convert]
 
 # --8<-- [start:keep]
-# Ten held-out images of each digit, a sign (0 to 9, a to g) for each of the 17 levels of ink.
+# Ten held-out images of each digit are kept, with one sign for each pixel:
+# 0 to 9 and a to g stand for the 17 levels of ink.
 order = np.stack(
     [np.flatnonzero(y_test == digit)[:10] for digit in range(10)], axis=1
 ).ravel()

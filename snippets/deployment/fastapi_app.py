@@ -20,7 +20,7 @@ import tensorflow as tf
 from fastapi import FastAPI, Request
 from pydantic import BaseModel, Field
 
-# The shape that the signature declares: rows of the batch, of the image, columns, channels.
+# Nested, these types are the shape that the signature declares: (rows, 8, 8, 1).
 Value = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Pixel = Annotated[list[Value], Field(min_length=1, max_length=1)]
 Row = Annotated[list[Pixel], Field(min_length=8, max_length=8)]

@@ -153,7 +153,8 @@ off = np.abs(half.predict(x_test, verbose=0) - full.predict(x_test, verbose=0)).
 with strategy.scope():
     resumed = keras.models.load_model(folder / "model.keras")
 before = int(resumed.optimizer.iterations.numpy())
-resumed.fit(x_train[: 80 * replicas], y_train[: 80 * replicas], 8 * replicas, verbose=0)
+part = slice(80 * replicas)
+resumed.fit(x_train[part], y_train[part], batch_size=8 * replicas, verbose=0)
 after = int(resumed.optimizer.iterations.numpy())
 print(
     type(resumed.weights[0].value).__name__, "- trained on for", after - before, "steps"

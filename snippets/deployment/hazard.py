@@ -57,7 +57,7 @@ for shape in sys.argv[2:]:
 """
 
 
-def try_shapes(shapes, onednn, child=CHILD):
+def try_shapes(folder, shapes, onednn, child=CHILD):
     """Call the signature with each shape, in a new process after each that was killed."""
     environment = {"TF_ENABLE_ONEDNN_OPTS": onednn, "TF_CPP_MIN_LOG_LEVEL": "2"}
     seen = []
@@ -91,8 +91,8 @@ SHAPES = {
 work = tempfile.TemporaryDirectory()
 folder = work.name
 model.export(folder, verbose=False)
-with_onednn = try_shapes([*SHAPES.values()], "1")
-without = try_shapes([*SHAPES.values()], "0")
+with_onednn = try_shapes(folder, [*SHAPES.values()], "1")
+without = try_shapes(folder, [*SHAPES.values()], "0")
 for what, one, other in zip(SHAPES, with_onednn, without, strict=True):
     print(f"{what} ({SHAPES[what]})")
     print(f"    oneDNN on:  {one}")
@@ -121,8 +121,8 @@ with tf1.Session(graph=tf.Graph()) as session:
 """
 asked = [SHAPES["right"], SHAPES["the batch forgotten"]]
 in_session = {
-    "on": try_shapes(asked, "1", SESSION),
-    "off": try_shapes(asked, "0", SESSION),
+    "on": try_shapes(folder, asked, "1", SESSION),
+    "off": try_shapes(folder, asked, "0", SESSION),
 }
 for onednn, ends in in_session.items():
     print(f"a session, oneDNN {onednn}:", *ends, sep="\n    ")
@@ -177,14 +177,14 @@ flat = keras.Sequential(
 )
 folder = os.path.join(work.name, "flat")
 flat.export(folder, verbose=False)
-(by_flat,) = try_shapes(["1,4,16,1"], "1")
+(by_flat,) = try_shapes(folder, ["1,4,16,1"], "1")
 # A depthwise convolution runs in another kernel of oneDNN.
 depthwise = keras.Sequential(
     [keras.Input((8, 8, 1), name="image"), keras.layers.DepthwiseConv2D(3)]
 )
 folder = os.path.join(work.name, "depthwise")
 depthwise.export(folder, verbose=False)
-(by_depthwise,) = try_shapes([SHAPES["the batch forgotten"]], "1")
+(by_depthwise,) = try_shapes(folder, [SHAPES["the batch forgotten"]], "1")
 work.cleanup()
 
 killed = [what for what, end in zip(SHAPES, with_onednn, strict=True) if "kill" in end]

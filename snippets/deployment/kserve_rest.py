@@ -40,7 +40,7 @@ class SavedModelPredictor(Model):
 
     async def predict(self, payload, headers=None, response_headers=None):
         image = tf.constant(payload["instances"], tf.float32)
-        # In a thread: a plain call here would hold up every other request.
+        # It runs in a thread: a plain call here would hold up every other request.
         outputs = await asyncio.to_thread(self.signature, image=image)
         return {"predictions": outputs["output_0"].numpy().tolist()}
 
@@ -55,7 +55,7 @@ def end_with(parent):
 if len(sys.argv) > 1:  # the server's process: kserve_rest.py FOLDER PARENT
     folder, parent = sys.argv[1], int(sys.argv[2])
     threading.Thread(target=end_with, args=[parent], daemon=True).start()
-    # Port 0: a free one, which the log then names.
+    # Port 0 takes a free one, which the log then names.
     server = ModelServer(http_port=0, enable_grpc=False, workers=1)
     server.start([SavedModelPredictor("digits", folder)])
     sys.exit()

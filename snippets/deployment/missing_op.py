@@ -58,7 +58,7 @@ print("lacking:", before)
 # --8<-- [end:export]
 
 # --8<-- [start:rename]
-# What an export with TensorFlow Text holds: here one operation gets that name by hand.
+# An export with TensorFlow Text holds such a name; here one operation gets it.
 TOKENS = "TFText>WhitespaceTokenizeWithOffsetsV2"
 saved = saved_model_pb2.SavedModel.FromString(file.read_bytes())
 for node in nodes(saved):

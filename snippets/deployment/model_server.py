@@ -53,7 +53,8 @@ class ModelServer(contextlib.ExitStack):
             command = [sys.executable, "-P", str(file), f"--parent={os.getpid()}"]
             command += ["--port=0", "--rest_api_port=0"]
         self.log = self.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
-        # TensorFlow Serving tells why it does not start on both; the stand-in, its ports.
+        # TensorFlow Serving says on both streams why it does not start; the stand-in
+        # prints its ports to stdout.
         out = self.log if real else subprocess.PIPE
         self.process = subprocess.Popen([*command, *flags], stdout=out, stderr=self.log)
         self.callback(self.end)
@@ -84,7 +85,8 @@ class ModelServer(contextlib.ExitStack):
 
     def fail(self):
         self.log.seek(0)
-        # TensorFlow Serving answers an unknown flag with all that it knows: 9,000 characters.
+        # TensorFlow Serving answers an unknown flag with a list of all flags:
+        # 9,000 characters.
         end = self.log.read().decode(errors="replace")[-20_000:]
         raise RuntimeError("no server:\n" + end)
 

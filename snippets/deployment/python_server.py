@@ -205,7 +205,7 @@ with contextlib.ExitStack() as stack:
     # --8<-- [end:end]
 
     # --8<-- [start:silent]
-    # As a large library in native code does while it is loaded: no other thread runs.
+    # A large library in native code does this while it loads: no other thread runs.
     silent = "import ctypes\n\nctypes.PyDLL(None).sleep(60)\napp = None\n"
     pathlib.Path(work.name, "silent.py").write_text(silent)
     words = ["silent:app", f"--app-dir={work.name}", "--workers=2", "--port=0"]

@@ -84,7 +84,7 @@ def ask(method, path):
 
 
 def meanwhile(path):
-    """Ask for `path`, then for /health; say whether that was answered first."""
+    """Ask for `path`, then for /health; say whether /health was answered first."""
     begun.clear()
     asked.clear()
     slow = client.submit(ask, "POST", path)

@@ -295,7 +295,7 @@ equal_answers = agree(frozen.serve(x_train), frozen.serve(x_train))
 print("SavedModel: averages unchanged:", kept, "- no dropout:", equal_answers)
 
 averages = [one.numpy() for one in dropping.non_trainable_weights]  # no seeds
-first, second = (dropping(x_train, training=True) for _ in "12")
+first, second = (dropping(x_train, training=True) for _ in range(2))
 moved = not agree(averages, dropping.non_trainable_weights)
 print("Keras: averages unchanged:", not moved, "- no dropout:", agree(first, second))
 # --8<-- [end:as_in_inference]

@@ -47,7 +47,7 @@ def batches(file):
 # --8<-- [start:score]
 def score(file, target, call):
     """Write key and answer of each row; only a whole file gets its name."""
-    # Of this process alone: a scheduler may start another for the same file.
+    # No other process has this name: a scheduler may start another for the file.
     part = target.with_suffix(f".{uuid.uuid4().hex}.part")
     with part.open("w", newline="", encoding="utf-8") as out:
         table = csv.writer(out)

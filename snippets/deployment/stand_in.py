@@ -95,13 +95,9 @@ class Version:
             refuse(f"{text}{missing}.")
         for key in sorted(set(known) - set(arrays)):
             text = f"Signature input alias: {key}(feed name: {known[key].name}) not "
-            text += (
-                "found in request and no default value provided. Inputs expected to "
-            )
-            text += (
-                f"be in the request {{{','.join(sorted(arrays))}}}, or default input "
-            )
-            refuse(text + "alias set: ")
+            text += "found in request and no default value provided. Inputs expected "
+            text += f"to be in the request {{{','.join(sorted(arrays))}}}, or default "
+            refuse(text + "input alias set: ")
         for key, array in arrays.items():
             kind, shape = tf.as_dtype(known[key].dtype), known[key].tensor_shape
             if tf.as_dtype(array.dtype) != kind:

@@ -27,7 +27,8 @@ def make():
         size = int(environ.get("CONTENT_LENGTH") or 0)
         try:
             rows = json.loads(environ["wsgi.input"].read(size))["instances"]
-            image = np.asarray(rows, "float32")
+            rows = np.asarray(rows)  # of another kind where it holds text or only true
+            image = rows.astype("float32") if rows.dtype.kind in "iuf" else np.zeros(0)
         except (ValueError, TypeError, KeyError):
             image = np.zeros(0)
         if image.shape[1:] == (8, 8, 1) and np.isfinite(image).all():
@@ -77,6 +78,9 @@ if __name__ == "__main__":
         ask(json.dumps({"instances": image}).encode()),
         ask(json.dumps({"images": [image]}).encode()),
         ask(json.dumps({"instances": [[[[float("nan")]] * 8] * 8]}).encode()),
+        ask(json.dumps({"instances": [[[["0.5"]] * 8] * 8]}).encode()),
+        ask(json.dumps({"instances": [[[[True]] * 8] * 8]}).encode()),
+        ask(json.dumps({"instances": [[[[10**400]] * 8] * 8]}).encode()),
         ask(b"no JSON"),
     ]
     print("two images:", *right)

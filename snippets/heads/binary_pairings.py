@@ -52,18 +52,12 @@ def train(units, activation, loss, labels=zero_one, count=60):
         warnings.simplefilter("always")
         last = float(steps(tf.constant(x_train), tf.constant(labels)))
         output = model(x_test).numpy()
-    return (
-        last,
-        output,
-        next(
-            (
-                f"{w.category.__name__}: {w.message}"
-                for w in caught
-                if issubclass(w.category, (UserWarning, SyntaxWarning))
-            ),
-            "",
-        ),
-    )
+    texts = [
+        f"{w.category.__name__}: {w.message}"
+        for w in caught
+        if issubclass(w.category, (UserWarning, SyntaxWarning))
+    ]
+    return last, output, texts[0] if texts else ""
 
 
 # --8<-- [end:train]
@@ -71,14 +65,10 @@ def train(units, activation, loss, labels=zero_one, count=60):
 # --8<-- [start:pairings]
 loss = keras.losses
 bce, from_logits = loss.BinaryCrossentropy(), loss.BinaryCrossentropy(from_logits=True)
-unseen = lambda y, p: from_logits(
-    y, tf.identity(p)
-)  # Keras cannot see that a sigmoid made p
-minus_plus, integers, pairs = (
-    2 * zero_one - 1,
-    y_train[:, None],
-    np.eye(2, dtype="float32")[y_train],
-)
+# Behind `tf.identity`, Keras cannot see that a sigmoid made p.
+unseen = lambda y, p: from_logits(y, tf.identity(p))
+minus_plus, integers = 2 * zero_one - 1, y_train[:, None]
+pairs = np.eye(2, dtype="float32")[y_train]
 cases = {  # units, activation, loss, labels, and the output above which the answer is malignant
     "sigmoid, BCE": (1, "sigmoid", bce, zero_one, 0.5),
     "linear, BCE(from_logits=True)": (1, None, from_logits, zero_one, 0),

@@ -56,7 +56,7 @@ def found(output, threshold):
     return float(said[y_test == 1].mean()), float(said[y_test == 0].mean())
 
 
-WEIGHT = 9  # about the others for each 8
+WEIGHT = 9  # there are about nine other images for each 8
 (plain, plain_auc), (weighted, weighted_auc) = fit(1), fit(WEIGHT)
 cases = {
     "no weights, above 0.5": (plain, 0.5),
@@ -96,7 +96,7 @@ for share_found, others in called.items():
     )
 # --8<-- [end:equal]
 
-# By hand, on weights that no training has touched: what class_weight weighs, and what AUC counts.
+# This computes by hand what class_weight weighs, and what AUC counts.
 model = keras.Sequential([keras.Input((64,)), keras.layers.Dense(1, "sigmoid")])
 output = model(x_train).numpy()[:, 0]
 of_rows = -np.where(y_train == 1, WEIGHT * np.log(output), np.log(1 - output))

@@ -101,7 +101,8 @@ halves = tf.data.Dataset.sample_from_datasets(kinds, [0.5, 0.5], seed=0)
 model = network()
 model.fit(halves.batch(500).take(600), shuffle=False, verbose=0)
 _, drawn = logits(model)
-times = float((y_train == 0).sum() / (y_train == 1).sum())  # how often, relative to no
+# A yes is drawn this many times as often as it comes, relative to a no.
+times = float((y_train == 0).sum() / (y_train == 1).sum())
 _, focal = fit(network(keras.losses.BinaryFocalCrossentropy))
 # --8<-- [end:drawn]
 

@@ -26,9 +26,8 @@ x_train, x_test, y_train, y_test = train_test_split(
 # --8<-- [end:data]
 
 # --8<-- [start:by_hand]
-edge = np.array(
-    [[1, 0, -1], [2, 0, -2], [1, 0, -1]], "float32"
-)  # large where left and right differ (Sobel)
+# The Sobel filter is large where left and right differ.
+edge = np.array([[1, 0, -1], [2, 0, -2], [1, 0, -1]], "float32")
 layer = keras.layers.Conv2D(1, 3, use_bias=False)
 layer.build((None, 8, 8, 1))
 layer.set_weights([edge[:, :, None, None]])
@@ -111,9 +110,8 @@ for name, values in accuracy.items():
 # --8<-- [end:scores]
 
 # --8<-- [start:shift]
-shifted = np.roll(
-    x_test, 1, axis=2
-)  # one pixel to the right; the outermost columns of a digit are nearly empty
+# Each image moves one pixel to the right; its outermost columns are nearly empty.
+shifted = np.roll(x_test, 1, axis=2)
 moved = {
     name: [right(model, shifted) for model in pair] for name, pair in models.items()
 }

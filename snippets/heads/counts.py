@@ -39,7 +39,7 @@ def fit(activation, loss, x=x_train, epochs=30):
             keras.layers.Dense(1, activation, kernel_initializer="zeros"),
         ]
     )
-    falling = keras.optimizers.schedules.CosineDecay(0.03, epochs * 20)
+    falling = keras.optimizers.schedules.CosineDecay(0.03, epochs * len(x) // 250)
     model.compile(keras.optimizers.Adam(falling), loss)
     model.fit(x, y_train, batch_size=250, epochs=epochs, verbose=0)
     return model

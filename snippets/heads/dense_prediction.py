@@ -44,7 +44,7 @@ def network():
     hidden = [
         keras.layers.Conv2D(16, 3, padding="same", activation="relu") for _ in range(2)
     ]
-    head = keras.layers.Conv2D(len(CLASSES), 1)  # for steps: Dense(classes)
+    head = keras.layers.Conv2D(len(CLASSES), 1)  # for a sequence: Dense(len(CLASSES))
     return keras.Sequential([keras.Input((16, 16, 1)), *hidden, head])
 
 

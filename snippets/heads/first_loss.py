@@ -55,11 +55,12 @@ expected = {
 }
 outputs, losses = {}, {}
 for task, (units, activation, loss, labels) in heads.items():
+    # With a kernel of zeros it knows nothing yet.
     untrained = keras.Sequential(
         [
             keras.Input((3,)),
             keras.layers.Dense(units, activation, kernel_initializer="zeros"),
-        ]  # knows nothing yet
+        ]
     )
     column = labels.reshape(len(labels), -1).astype("float32")
     outputs[task] = untrained(np.ones((len(labels), 3))).numpy()
@@ -70,20 +71,18 @@ for task, (units, activation, loss, labels) in heads.items():
 # --8<-- [end:first_loss]
 
 # --8<-- [start:zeros]
-sparse, one_hot = (
-    keras.losses.SparseCategoricalCrossentropy,
-    keras.losses.CategoricalCrossentropy(),
-)
+Sparse = keras.losses.SparseCategoricalCrossentropy
+categorical = keras.losses.CategoricalCrossentropy()
 mixed_up = np.random.default_rng(0).permutation(digit)
 wrong = {  # like the heads above, each with one mistake
     "regression: target not scaled": (1, None, heads["regression"][2], progression),
     "regression: relu": (1, "relu", *heads["regression"][2:]),
     "binary: no activation": (1, None, *heads["binary"][2:]),
     "binary: classes swapped": (1, "sigmoid", heads["binary"][2], 1 - benign),
-    "multiclass, one-hot: no activation": (10, None, one_hot, np.eye(10)[digit]),
-    "multiclass: no activation": (10, None, sparse(), digit),
-    "multiclass: softmax twice": (10, "softmax", sparse(from_logits=True), digit),
-    "multiclass: labels of other rows": (10, "softmax", sparse(), mixed_up),
+    "multiclass, one-hot: no activation": (10, None, categorical, np.eye(10)[digit]),
+    "multiclass: no activation": (10, None, Sparse(), digit),
+    "multiclass: softmax twice": (10, "softmax", Sparse(from_logits=True), digit),
+    "multiclass: labels of other rows": (10, "softmax", Sparse(), mixed_up),
 }
 found = {}
 for mistake, (units, activation, loss, labels) in wrong.items():

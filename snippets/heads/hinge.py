@@ -14,35 +14,31 @@ import numpy as np
 import tensorflow as tf
 from sklearn.datasets import load_breast_cancer
 
-Hinge, SquaredHinge, CategoricalHinge = (
-    keras.losses.Hinge(),
-    keras.losses.SquaredHinge(),
-    keras.losses.CategoricalHinge(),
-)
+hinge = keras.losses.Hinge()
+squared_hinge = keras.losses.SquaredHinge()
+categorical_hinge = keras.losses.CategoricalHinge()
 scores = np.array([[0.6], [-0.4], [2.0], [-3.0]], "float32")
 minus_plus = np.array([[1], [-1], [1], [1]], "float32")
-margin = np.maximum(
-    0, 1 - minus_plus * scores
-)  # zero where the score is on the right side, by at least 1
+# The loss is zero where the score is on the right side, by at least 1.
+margin = np.maximum(0, 1 - minus_plus * scores)
 print(
-    f"hinge         {float(Hinge(minus_plus, scores)):.3f}, by formula {margin.mean():.3f}"
+    f"hinge         {float(hinge(minus_plus, scores)):.3f}, by formula {margin.mean():.3f}"
 )
 print(
-    f"squared hinge {float(SquaredHinge(minus_plus, scores)):.3f}, by formula {(margin**2).mean():.3f}"
+    f"squared hinge {float(squared_hinge(minus_plus, scores)):.3f}, by formula {(margin**2).mean():.3f}"
 )
 # --8<-- [end:formula]
 
 # --8<-- [start:labels]
 zero_one = (minus_plus + 1) / 2
 smoothed = zero_one * 0.9 + 0.05
-one_stray = np.where(np.arange(4)[:, None] == 3, 2, zero_one).astype(
-    "float32"
-)  # one label of 2 among 0 and 1
+# One label among the 0s and 1s is a 2.
+one_stray = np.where(np.arange(4)[:, None] == 3, 2, zero_one).astype("float32")
 as_is = np.maximum(0, 1 - one_stray * scores).mean()
 converted = (
-    float(Hinge(zero_one, scores)),
-    float(Hinge(smoothed, scores)),
-    float(Hinge(one_stray, scores)),
+    float(hinge(zero_one, scores)),
+    float(hinge(smoothed, scores)),
+    float(hinge(one_stray, scores)),
 )
 print(f"labels 0 and 1:            {converted[0]:.3f}  (0 becomes -1)")
 print(f"labels 0.05 and 0.95:      {converted[1]:.3f}  (taken as they are)")
@@ -51,7 +47,7 @@ print(
 )
 variable = tf.Variable(scores)
 with tf.GradientTape() as tape:
-    loss = Hinge(one_stray, variable)
+    loss = hinge(one_stray, variable)
 slope = float(tape.gradient(loss, variable)[1, 0])  # of the row whose label stayed 0
 print("a row whose label stayed 0 teaches anything:", slope != 0)
 # --8<-- [end:labels]
@@ -65,14 +61,14 @@ true_score = (one_hot * class_scores).sum(axis=1)
 best_wrong = ((1 - one_hot) * class_scores).max(axis=1)  # never below 0
 by_formula = np.maximum(0, best_wrong - true_score + 1).mean()
 print(
-    f"categorical hinge, one-hot: {float(CategoricalHinge(one_hot, class_scores)):.3f}, by formula {by_formula:.3f}"
+    f"categorical hinge, one-hot: {float(categorical_hinge(one_hot, class_scores)):.3f}, by formula {by_formula:.3f}"
 )
 minus_plus_rows = 2 * one_hot - 1
 print(
-    f"the same with -1 for 0:     {float(CategoricalHinge(minus_plus_rows, class_scores)):.3f}  (wrong, no error)"
+    f"the same with -1 for 0:     {float(categorical_hinge(minus_plus_rows, class_scores)):.3f}  (wrong, no error)"
 )
 class_numbers = np.array([0.0, 0.0, 0.0])
-in_a_column = float(CategoricalHinge(class_numbers[:, None], class_scores))
+in_a_column = float(categorical_hinge(class_numbers[:, None], class_scores))
 print(f"class numbers in a column:  {in_a_column:.3f}  (wrong, no error)")
 
 
@@ -87,7 +83,7 @@ def moved(labels):
 
 errors = {}
 for name, mistake in {
-    "integers": lambda: CategoricalHinge(class_numbers, class_scores),
+    "integers": lambda: categorical_hinge(class_numbers, class_scores),
     "integers_in_fit": lambda: moved(class_numbers),
 }.items():
     try:
@@ -100,9 +96,8 @@ for name, mistake in {
 
 # --8<-- [start:accuracy]
 features, benign = load_breast_cancer(return_X_y=True)
-x = ((features - features[:400].mean(axis=0)) / features[:400].std(axis=0)).astype(
-    "float32"
-)
+known = features[:400]
+x = ((features - known.mean(axis=0)) / known.std(axis=0)).astype("float32")
 labels = (2.0 * benign[:, None] - 1).astype("float32")
 keras.utils.set_random_seed(0)
 model = keras.Sequential([keras.Input((30,)), keras.layers.Dense(1)])
@@ -121,14 +116,14 @@ at_zero.update_state(benign[400:, None], model(x[400:]))  # labels 0 and 1
 print(f"BinaryAccuracy(threshold=0) with labels 0 and 1: {float(at_zero.result()):.2f}")
 # --8<-- [end:accuracy]
 
-as_many_as_classes = CategoricalHinge(np.zeros(3), class_scores[:, :3])
+as_many_as_classes = categorical_hinge(np.zeros(3), class_scores[:, :3])
 claims = {
     "hinge_equals_formula": bool(
-        np.isclose(float(Hinge(minus_plus, scores)), margin.mean(), atol=1e-5)
+        np.isclose(float(hinge(minus_plus, scores)), margin.mean(), atol=1e-5)
     ),
     "squared_hinge_equals_formula": bool(
         np.isclose(
-            float(SquaredHinge(minus_plus, scores)), (margin**2).mean(), atol=1e-5
+            float(squared_hinge(minus_plus, scores)), (margin**2).mean(), atol=1e-5
         )
     ),
     "zero_one_is_converted": bool(np.isclose(converted[0], margin.mean(), atol=1e-5)),
@@ -139,12 +134,12 @@ claims = {
     "unconverted_zero_teaches": slope != 0,
     "categorical_equals_formula": bool(
         np.isclose(
-            float(CategoricalHinge(one_hot, class_scores)), by_formula, atol=1e-5
+            float(categorical_hinge(one_hot, class_scores)), by_formula, atol=1e-5
         )
     ),
     "categorical_takes_minus_one": bool(
         np.isclose(
-            float(CategoricalHinge(minus_plus_rows, class_scores)),
+            float(categorical_hinge(minus_plus_rows, class_scores)),
             by_formula,
             atol=1e-5,
         )
@@ -167,8 +162,8 @@ measures = {
 line = [round(-2 + 0.25 * i, 2) for i in range(21)]
 one = np.ones((1, 1), "float32")
 curves = {
-    "hinge": Hinge,
-    "squared hinge": SquaredHinge,
+    "hinge": hinge,
+    "squared hinge": squared_hinge,
     "binary cross-entropy on logits": keras.losses.BinaryCrossentropy(from_logits=True),
 }
 figures = {

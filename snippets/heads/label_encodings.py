@@ -21,9 +21,8 @@ one_hot = np.eye(3, dtype="float32")[cultivar]
 keras.utils.set_random_seed(0)
 logits = keras.layers.Dense(3)(x)
 probabilities = keras.ops.softmax(logits)
-by_formula = -np.mean(
-    np.log(np.asarray(probabilities)[np.arange(len(x)), cultivar])
-)  # minus log of the true class
+# The mean of minus log of what the true class was given.
+by_formula = -np.mean(np.log(np.asarray(probabilities)[np.arange(len(x)), cultivar]))
 sparse = keras.losses.SparseCategoricalCrossentropy()(cultivar, probabilities)
 categorical = keras.losses.CategoricalCrossentropy()(one_hot, probabilities)
 print(

@@ -22,9 +22,8 @@ exponentials = np.exp(logits)
 probabilities = exponentials / exponentials.sum(axis=1, keepdims=True)
 truth = float(-np.log(probabilities[np.arange(6), labels]).mean())
 
-for_probabilities = (
-    keras.losses.SparseCategoricalCrossentropy()
-)  # from_logits=False is the default
+# The default is from_logits=False.
+for_probabilities = keras.losses.SparseCategoricalCrossentropy()
 for_logits = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 ways = {
     "probabilities, from_logits=False": (for_probabilities, probabilities),

@@ -58,9 +58,8 @@ sparse, sparse_logits = (
     loss.SparseCategoricalCrossentropy(),
     loss.SparseCategoricalCrossentropy(from_logits=True),
 )
-unseen = lambda y, p: sparse_logits(
-    y, tf.identity(p)
-)  # Keras cannot see that a softmax made p
+# Behind `tf.identity`, Keras cannot see that a softmax made p.
+unseen = lambda y, p: sparse_logits(y, tf.identity(p))
 cases = {
     "softmax, sparse CE, integers": (10, "softmax", sparse, integers),
     "softmax, categorical CE, one-hot": (
@@ -91,9 +90,8 @@ cases = {
         integers.astype("float32"),
     ),
 }
-shown = lambda share: (
-    f"{share:.2f}" if share > 0.3 else "below 0.3"
-)  # what a failed training ends at is chance
+# Where training fails, the share that is right is luck: it is not shown exactly.
+shown = lambda share: f"{share:.2f}" if share > 0.3 else "below 0.3"
 last, outputs, accuracy = {}, {}, {}
 for name, setting in cases.items():
     last[name], outputs[name] = train(*setting)
@@ -143,9 +141,8 @@ notes = {
     "1 sigmoid unit, BCE on the class number": "labels above 1 push the loss below zero without end",
 }
 usual, one_hot_name = "softmax, sparse CE, integers", "softmax, categorical CE, one-hot"
-floor = float(
-    -np.log(np.e / (np.e + 9))
-)  # the best a second softmax can do: one output 1, nine outputs 0
+# The best that a second softmax can do: one output 1, nine outputs 0.
+floor = float(-np.log(np.e / (np.e + 9)))
 claims = {
     "usual_above_nine_tenths": bool(accuracy[usual] > 0.9),
     "sparse_and_categorical_train_alike": bool(

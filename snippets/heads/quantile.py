@@ -34,7 +34,7 @@ def fit(units, loss, y=y_train):
     keras.utils.set_random_seed(0)
     hidden = [keras.layers.Dense(32, "tanh") for _ in range(2)]
     model = keras.Sequential([keras.Input((1,)), *hidden, keras.layers.Dense(units)])
-    falling = keras.optimizers.schedules.CosineDecay(0.01, 40 * 32)
+    falling = keras.optimizers.schedules.CosineDecay(0.01, 40 * len(x_train) // 125)
     model.compile(keras.optimizers.Adam(falling), loss)
     model.fit(x_train, y, batch_size=125, epochs=40, verbose=0)
     return model

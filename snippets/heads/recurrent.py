@@ -17,18 +17,13 @@ import tensorflow as tf
 
 table = sm.datasets.sunspots.load_pandas().data
 year, spots = table["YEAR"].to_numpy().astype(int), table["SUNACTIVITY"].to_numpy()
-window, first_test = (
-    22,
-    int(0.75 * len(spots)),
-)  # two cycles of about 11 years; the last quarter is held out
-middle, spread = (
-    spots[:first_test].mean(),
-    spots[:first_test].std(),
-)  # from the training years only
+# The window is two cycles of about 11 years; the last quarter is held out.
+window, first_test = 22, int(0.75 * len(spots))
+# These come from the training years only.
+middle, spread = spots[:first_test].mean(), spots[:first_test].std()
 scaled = ((spots - middle) / spread).astype("float32")
-windows = np.stack([scaled[i : i + window] for i in range(len(scaled) - window)])[
-    ..., None
-]
+windows = np.stack([scaled[i : i + window] for i in range(len(scaled) - window)])
+windows = windows[..., None]  # one value for each year
 following = scaled[window:][:, None]
 split = first_test - window
 print(

@@ -66,6 +66,7 @@ for name, mistake in mistakes.items():
 # --8<-- [end:errors]
 
 # --8<-- [start:padded]
+# Inside a map, a row is a plain tensor, which padded_batch can pad.
 cures = {
     "to_tensor": rows.batch(8).map(lambda x, y: (x.to_tensor(), y)),
     "padded_batch": rows.map(lambda x, y: (x, y)).padded_batch(8),

@@ -29,7 +29,7 @@ for form, thing, pair in itertools.product(FORMS, THINGS, PAIRS):
     sentences.append(form.format(thing=thing, a=blame, b=praise))
     labels += [1, 0]
 sentences, labels = np.array(sentences), np.array(labels)
-# Both sentences of two go to the same side of the split.
+# Both sentences of a pair go to the same side of the split.
 side = np.repeat(np.random.default_rng(0).random(len(labels) // 2) < 0.3, 2)
 print(len(labels), "sentences,", int(side.sum()), "of them held out, such as")
 print(*sentences[side][:2], sep="\n")
@@ -50,7 +50,7 @@ print(padded)
 def standardize(text):
     """Lower the letters and drop the punctuation of every script, not of ASCII alone."""
     lowered = tf.strings.lower(text, encoding="utf-8")
-    return tf.strings.regex_replace(lowered, r"\p{P}", "")
+    return tf.strings.regex_replace(lowered, r"[\p{P}$+<=>^`|~]", "")
 
 
 of_letters = {}

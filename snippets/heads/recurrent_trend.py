@@ -16,9 +16,8 @@ import statsmodels.api as sm
 import tensorflow as tf
 
 weekly = sm.datasets.co2.load_pandas().data["co2"]
-monthly = (
-    weekly.resample("MS").mean().interpolate()
-)  # parts per million, March 1958 to December 2001
+# Parts per million, March 1958 to December 2001.
+monthly = weekly.resample("MS").mean().interpolate()
 level, month = monthly.to_numpy(), monthly.index
 window, first_test = 24, int(0.75 * len(level))
 print(f"{len(level)} months, held out from {month[first_test]:%B %Y}")

@@ -42,8 +42,8 @@ def fit(seed, loss="mse"):
         [
             keras.Input((10,)),
             keras.layers.Dense(8, activation="relu"),
-            keras.layers.Dense(1),
-        ]  # linear: any number
+            keras.layers.Dense(1),  # linear: any number
+        ]
     )
     model.compile(keras.optimizers.Adam(0.01), loss=loss)
     model.fit(

@@ -15,9 +15,8 @@ import tensorflow as tf
 from sklearn.datasets import load_diabetes
 
 features, target = load_diabetes(return_X_y=True)
-x = features[:, [2, 3, 8]] * np.sqrt(
-    len(features)
-)  # body mass, blood pressure, triglycerides; each with deviation 1
+# Body mass, blood pressure and triglycerides; each with deviation 1.
+x = features[:, [2, 3, 8]] * np.sqrt(len(features))
 y = ((target - target.mean()) / target.std())[:, None]
 x, y = x.astype("float32"), y.astype("float32")
 
@@ -118,10 +117,8 @@ def adam(w, g, state, t):
     mean = 0.9 * state.get("mean", 0) + 0.1 * g
     square = 0.999 * state.get("square", 0) + 0.001 * g**2
     unbiased_mean, unbiased_square = mean / (1 - 0.9**t), square / (1 - 0.999**t)
-    return w - 0.1 * unbiased_mean / (np.sqrt(unbiased_square) + 1e-7), {
-        "mean": mean,
-        "square": square,
-    }
+    step = 0.1 * unbiased_mean / (np.sqrt(unbiased_square) + 1e-7)
+    return w - step, {"mean": mean, "square": square}
 
 
 # --8<-- [end:rules]
@@ -137,9 +134,9 @@ for name, (rule, optimizer) in rules.items():
     weights, states, model = list(start), [{} for _ in start], build()
     losses[name] = []
     for t in range(1, 41):
-        rows = slice(
-            (t - 1) % 4 * 110, ((t - 1) % 4 + 1) * 110
-        )  # four mini-batches of 110 patients, in turn
+        # The four mini-batches of 110 patients take turns.
+        first = (t - 1) % 4 * 110
+        rows = slice(first, first + 110)
         _, gradients = loss_and_gradients(weights, x[rows], y[rows])
         for i, gradient in enumerate(gradients):
             weights[i], states[i] = rule(weights[i], gradient, states[i], t)

@@ -102,13 +102,10 @@ class Cluster(contextlib.ExitStack):
 
 
 # --8<-- [start:work]
-WAITS = [
-    0.02,
-    0.08,
-]  # seconds that a step takes on each worker: a wait stands for the accelerator's time
-CURVATURES = np.array(
-    [1.0, 0.1], "float32"
-)  # loss = (1.0 * a ** 2 + 0.1 * b ** 2) / 2, from a = b = 1
+# Seconds of a step on each worker: a wait stands for the accelerator's time.
+WAITS = [0.02, 0.08]
+# loss = (1.0 * a ** 2 + 0.1 * b ** 2) / 2, from a = b = 1.
+CURVATURES = np.array([1.0, 0.1], "float32")
 STEPS, UPDATES = 12, 40
 
 
@@ -153,9 +150,8 @@ def in_step(say, worker, rates):
             gradient, times = compute(
                 weights.read_value(), tf.constant(WAITS[worker], tf.float64)
             )
-            weights.assign_sub(
-                rate * gradient
-            )  # MEAN: the all-reduce, and so the waiting, is here
+            # MEAN: the all-reduce, and so the waiting, is here.
+            weights.assign_sub(rate * gradient)
             after = weights.read_value()
             with tf.control_dependencies([after]):
                 return times | {"updated": tf.timestamp(), "after": after}
@@ -194,9 +190,8 @@ def not_in_step(say, rates, updates):
     )
     coordinator = tf.distribute.coordinator.ClusterCoordinator(strategy)
     with strategy.scope():
-        state = tf.Variable(
-            [1.0, 1.0, 0.0]
-        )  # the weights, and how often they were updated: read in one go
+        # The weights, and how often they were updated: read in one go.
+        state = tf.Variable([1.0, 1.0, 0.0])
     dataset = coordinator.create_per_worker_dataset(
         lambda: tf.data.TextLineDataset("worker.txt").repeat()
     )
@@ -223,9 +218,8 @@ def not_in_step(say, rates, updates):
             {name: np.asarray(value) for name, value in result.fetch().items()}
             for result in results
         ]
-        return sorted(
-            updates, key=lambda update: update["after"][2]
-        )  # in the order in which they were made
+        # The updates are sorted into the order in which they were made.
+        return sorted(updates, key=lambda update: update["after"][2])
 
     run(0.0, 8)  # traces the function on every worker
     return (
@@ -310,9 +304,8 @@ def replay(rate: float) -> np.ndarray:
 
 # --8<-- [end:loss]
 
-exact = {
-    rate: (1 - rate * CURVATURES) ** STEPS for rate in RATES
-}  # one device, no staleness
+# One device, no staleness.
+exact = {rate: (1 - rate * CURVATURES) ** STEPS for rate in RATES}
 ends = [{rate: run[rate][-1]["after"] for rate in RATES} for run in (*sync, free)]
 waited = [sum(step["updated"] - step["ended"] for step in run[0.3]) for run in sync]
 claims = {

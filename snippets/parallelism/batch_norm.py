@@ -9,9 +9,9 @@
 """Show what micro-batches do to batch normalisation, and which layers they leave alone."""
 
 # --8<-- [start:models]
+import keras
 import numpy as np
 import tensorflow as tf
-from tensorflow import keras
 
 BATCH, WIDTH, MOMENTUM = 32, 8, 0.9
 random = np.random.default_rng(9)
@@ -54,9 +54,10 @@ def gradients(model: keras.Model, micro_batches: int) -> list[np.ndarray]:
 layers = {
     "no normalisation": lambda: None,
     "LayerNormalization": keras.layers.LayerNormalization,
+    # Frozen, it uses its moving averages.
     "frozen BatchNormalization": lambda: keras.layers.BatchNormalization(
         trainable=False
-    ),  # uses its moving averages
+    ),
     "BatchNormalization": lambda: keras.layers.BatchNormalization(momentum=MOMENTUM),
 }
 off = {}

@@ -13,12 +13,8 @@ import tensorflow as tf
 
 devices = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")
 DEVICES = [d.name for d in devices]
-REPLICAS, ROWS, FEATURES, RATE = (
-    len(DEVICES),
-    4,
-    5,
-    0.1,
-)  # ROWS of the batch go to each replica
+# ROWS of the batch go to each replica.
+REPLICAS, ROWS, FEATURES, RATE = len(DEVICES), 4, 5, 0.1
 random = np.random.default_rng(7)
 x = random.normal(size=(REPLICAS * ROWS, FEATURES)).astype("float32")
 y = x @ np.array([[1.0], [-2.0], [0.5], [3.0], [0.0]], "float32") + random.normal(
@@ -42,40 +38,37 @@ for device, inputs, targets in zip(
     DEVICES, tf.split(x, REPLICAS), tf.split(y, REPLICAS), strict=True
 ):
     with tf.device(device):
-        copies.append(tf.Variable(start))  # 1. every device holds the whole model
-        gradients.append(
-            gradient(copies[-1], inputs, targets)
-        )  # 2. and works on its own rows
-combined = (
-    tf.add_n(gradients) / REPLICAS
-)  # 3. the gradients meet: this is the all-reduce
+        # 1. Every device holds the whole model,
+        copies.append(tf.Variable(start))
+        # 2. and works on its own rows.
+        gradients.append(gradient(copies[-1], inputs, targets))
+# 3. The gradients meet: this is the all-reduce.
+combined = tf.add_n(gradients) / REPLICAS
 for copy in copies:
-    copy.assign_sub(RATE * combined)  # 4. every copy makes the same update
+    # 4. Every copy makes the same update.
+    copy.assign_sub(RATE * combined)
 print("every copy after the step:", np.round(copies[0].numpy().ravel(), 3))
 # --8<-- [end:step]
 
 # --8<-- [start:reference]
-whole_batch = (
-    2 / len(x) * x.T @ (x @ start - y)
-)  # the same gradient in NumPy, on all rows at once
+# The same gradient in NumPy, on all rows at once.
+whole_batch = 2 / len(x) * x.T @ (x @ start - y)
 expected = start - RATE * whole_batch
 print("one device, whole batch:  ", np.round(expected.ravel(), 3))
 # --8<-- [end:reference]
 
 # --8<-- [start:mistakes]
-alone = [
-    start - RATE * g.numpy() for g in gradients
-]  # nobody combines: as many models as devices
-summed = (
-    start - RATE * tf.add_n(gradients).numpy()
-)  # means added up: the step is too long
+# Nothing is combined: there are as many models as devices.
+alone = [start - RATE * g.numpy() for g in gradients]
+# The means are added up and not divided: the step is too long.
+summed = start - RATE * tf.add_n(gradients).numpy()
 print(
     "not combined: the models differ by",
     f"{max(abs(a - alone[0]).max() for a in alone):.4f}",
 )
 print(
     "means added up: the step is",
-    f"{np.linalg.norm(summed) / np.linalg.norm(expected):.4f}",
+    f"{np.linalg.norm(summed - start) / np.linalg.norm(expected - start):.4f}",
     "times too long",
 )
 # --8<-- [end:mistakes]
@@ -86,9 +79,8 @@ def close(a, b) -> bool:
     return bool(np.allclose(a, b, atol=1e-5))
 
 
-many = (
-    REPLICAS > 1
-)  # with one replica there is nothing to combine, and every way agrees
+# With one replica there is nothing to combine, and every way agrees.
+many = REPLICAS > 1
 claims = {
     "equals_one_device": all(close(c.numpy(), expected) for c in copies),
     "copies_equal": all((c.numpy() == copies[0].numpy()).all() for c in copies),
@@ -100,7 +92,9 @@ claims = {
     "gradients_equal_before_all_reduce": many and close(gradients[0], gradients[-1]),
     "models_agree_without_all_reduce": many and all(close(a, alone[0]) for a in alone),
     "sum_of_means_equals_one_device": many and close(summed, expected),
-    "sum_of_means_is_replicas_times": close(summed, REPLICAS * expected),
+    "sum_of_means_is_replicas_times": close(
+        summed - start, REPLICAS * (expected - start)
+    ),
 }
 measures = {
     "replicas": REPLICAS,

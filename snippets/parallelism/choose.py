@@ -9,9 +9,9 @@
 """Decide how to split a training job from its bytes, and count what each way of splitting sends."""
 
 # --8<-- [start:decide]
+import keras
 import numpy as np
 import tensorflow as tf
-from tensorflow import keras
 
 GB = 1e9
 
@@ -103,15 +103,12 @@ def traffic(batch: int) -> dict[str, float]:
         loss = tf.reduce_mean(outputs[-1])
     gradients = tape.gradient(loss, [v.value for v in model.trainable_variables])
     one_output = int(np.prod(outputs[0].shape)) * outputs[0].dtype.size
+    all_gradients = sum(int(np.prod(g.shape)) * g.dtype.size for g in gradients)
+    pairs = LAYERS / 2  # tensor parallelism sums once for each pair, forward and back
     return {
-        "data parallel": all_reduce(
-            sum(int(np.prod(g.shape)) * g.dtype.size for g in gradients)
-        ),
+        "data parallel": all_reduce(all_gradients),
         "pipeline": 2 * one_output,  # forward to the next, gradients to the one before
-        "tensor parallel": LAYERS
-        / 2
-        * 2
-        * all_reduce(one_output),  # each pair of layers: once forward, once back
+        "tensor parallel": 2 * pairs * all_reduce(one_output),
     }
 
 

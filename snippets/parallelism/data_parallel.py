@@ -8,9 +8,9 @@
 """Let a strategy train data-parallel, count which rows each replica saw, and compare with one device."""
 
 # --8<-- [start:setup]
+import keras
 import numpy as np
 import tensorflow as tf
-from tensorflow import keras
 
 devices = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")
 DEVICES = [d.name for d in devices]
@@ -18,9 +18,8 @@ strategy = tf.distribute.MirroredStrategy(DEVICES)
 REPLICAS = strategy.num_replicas_in_sync
 BATCH, STEPS = 4 * REPLICAS, 3
 random = np.random.default_rng(7)
-rows = np.arange(
-    BATCH * STEPS
-)  # a number for every row, so that we can see where it goes
+# A number for every row, so that we can see where it goes.
+rows = np.arange(BATCH * STEPS)
 x = random.normal(size=(len(rows), 6)).astype("float32")
 y = np.sin(x.sum(axis=1, keepdims=True))
 
@@ -53,9 +52,8 @@ dataset = strategy.experimental_distribute_dataset(
 def step(number, inputs, targets):
     """Run on every replica with its part of the batch; `apply` sums the gradients over the replicas."""
     with tf.GradientTape() as tape:
-        loss = (
-            tf.reduce_sum((model(inputs, training=True) - targets) ** 2) / BATCH
-        )  # divide by the global batch
+        # Divide by the global batch.
+        loss = tf.reduce_sum((model(inputs, training=True) - targets) ** 2) / BATCH
     gradients = tape.gradient(loss, model.trainable_variables)
     optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
     return number

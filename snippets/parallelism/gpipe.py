@@ -10,17 +10,16 @@
 # --8<-- [start:partitions]
 import gc
 
+import keras
 import numpy as np
 import tensorflow as tf
-from tensorflow import keras
 
 devices = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")
 DEVICES = [d.name for d in devices]
 K, PER_PARTITION, WIDTH, BATCH, RATE = 4, 2, 16, 32, 0.1
 keras.utils.set_random_seed(6)
-place = [
-    DEVICES[k % len(DEVICES)] for k in range(K)
-]  # with fewer devices the partitions take turns
+# With fewer devices the partitions take turns.
+place = [DEVICES[k % len(DEVICES)] for k in range(K)]
 partitions = []
 for device in place:
     with tf.device(device):
@@ -59,9 +58,8 @@ def pipeline_gradients(
         outputs = xs[m]
         for k in range(K):
             with tf.device(place[k]):
-                kept[k, m] = tf.identity(
-                    outputs
-                )  # the activations arrive on this device
+                # The activations arrive on this device.
+                kept[k, m] = tf.identity(outputs)
                 outputs = partitions[k](kept[k, m])
     del outputs
     kept_bytes = sum(size for key, size in alive().items() if key not in before)
@@ -76,7 +74,7 @@ def pipeline_gradients(
                 inputs = kept.pop((k, m))
                 with tf.GradientTape() as tape:
                     tape.watch(inputs)
-                    # computed again: this is what saves the memory
+                    # They are computed again: this is what saves the memory.
                     outputs = partitions[k](inputs)
                     outputs = loss(outputs, ys[m]) if k == K - 1 else outputs
                 upstream, *found = tape.gradient(
@@ -89,9 +87,8 @@ def pipeline_gradients(
 # --8<-- [end:step]
 
 # --8<-- [start:reference]
-with tf.device(
-    DEVICES[0]
-):  # the same weights in one uncut model, the whole batch at once
+# The uncut model has the same weights and gets the whole batch at once.
+with tf.device(DEVICES[0]):
     uncut = keras.Sequential(
         [keras.layers.Dense(WIDTH, activation="tanh") for _ in range(K * PER_PARTITION)]
     )

@@ -8,9 +8,9 @@
 """Show that keras.distribution on the TensorFlow backend accepts a layout, trains, and cuts nothing."""
 
 # --8<-- [start:ask]
+import keras
 import numpy as np
 import tensorflow as tf
-from tensorflow import keras
 from tensorflow.experimental import dtensor
 
 devices = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")

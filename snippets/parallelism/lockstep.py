@@ -23,12 +23,10 @@ with strategy.scope():
 def step():
     """Return the version and the weight that this replica read; then move both together with the others."""
     read_version, read_weight = tf.identity(version), tf.identity(weight)
-    gradient = (
-        2 * read_weight / strategy.num_replicas_in_sync
-    )  # this replica's share of the gradient of weight ** 2
-    weight.assign_sub(
-        0.1 * gradient
-    )  # SUM: waits for every replica, then each applies the sum
+    # This replica's share of the gradient of weight ** 2.
+    gradient = 2 * read_weight / strategy.num_replicas_in_sync
+    # SUM waits for every replica; then each applies the sum.
+    weight.assign_sub(0.1 * gradient)
     version.assign_add(1)
     return read_version, read_weight
 

@@ -12,16 +12,13 @@
 import gc
 import math
 
+import keras
 import numpy as np
 import tensorflow as tf
-from tensorflow import keras
 
 SLOTS = {"sgd": 0, "momentum": 1, "adam": 2}  # optimizer values kept for each parameter
-WEIGHT_BYTES = {
-    "float32": 4,
-    "mixed_float16": 4,
-    "bfloat16": 2,
-}  # a Keras dtype policy: bytes of a stored value
+# Bytes of a stored value under each Keras dtype policy.
+WEIGHT_BYTES = {"float32": 4, "mixed_float16": 4, "bfloat16": 2}
 
 
 def state_bytes(parameters: int, optimizer: str, policy: str) -> int:
@@ -58,11 +55,9 @@ def build(policy: str) -> keras.Model:
 
 def optimizer_for(name: str) -> keras.optimizers.Optimizer:
     """Return the Keras optimizer of that name."""
-    return (
-        keras.optimizers.Adam()
-        if name == "adam"
-        else keras.optimizers.SGD(momentum=0.9 * (name == "momentum"))
-    )
+    if name == "adam":
+        return keras.optimizers.Adam()
+    return keras.optimizers.SGD(momentum=0.9 if name == "momentum" else 0.0)
 
 
 checked, table = [], []
@@ -74,9 +69,8 @@ for policy in WEIGHT_BYTES:
     for name in SLOTS:
         optimizer = optimizer_for(name)
         optimizer.build(model.trainable_variables)
-        slots = [
-            v for v in optimizer.variables if len(v.shape)
-        ]  # leaves out the step counter and the learning rate
+        # The step counter and the learning rate are scalars: they are left out.
+        slots = [v for v in optimizer.variables if len(v.shape)]
         real = nbytes(model.trainable_variables), nbytes(gradients), nbytes(slots)
         checked.append(sum(real) == state_bytes(model.count_params(), name, policy))
         table.append([name, policy, *real, sum(real) // model.count_params()])
@@ -96,7 +90,8 @@ def slots_kept(optimizer: keras.optimizers.Optimizer) -> float:
 
 options = {"use_ema": True, "amsgrad": True, "gradient_accumulation_steps": 4}
 slots_with = {}
-for chosen in ({}, *({name: options[name]} for name in options), options):
+alone = [{name: value} for name, value in options.items()]
+for chosen in ({}, *alone, options):
     slots_with[tuple(chosen)] = slots_kept(keras.optimizers.Adam(**chosen))
     print(f"{slots_with[tuple(chosen)]:.0f} slots: Adam({', '.join(chosen)})")
 # --8<-- [end:options]
@@ -125,19 +120,19 @@ print("kept for the backward pass: {} kernels in bfloat16, {:,} bytes".format(*c
 
 
 # --8<-- [start:kept]
-def bytes_kept(policy: str, *, norm: bool) -> int:
+def bytes_kept(policy: str, *, norm: bool, batch: int = BATCH) -> int:
     """Return the bytes of activations that wait for the backward pass."""
     inputs = hidden = keras.Input((WIDTH,))
     for _ in range(LAYERS):
         hidden = keras.layers.Dense(WIDTH, activation="relu", dtype=policy)(hidden)
         if norm:
             hidden = keras.layers.LayerNormalization(dtype=policy)(hidden)
-    network, rows = keras.Model(inputs, hidden), tf.ones((BATCH, WIDTH))
+    network, rows = keras.Model(inputs, hidden), tf.ones((batch, WIDTH))
     before = {id(value) for value in alive()}
     with tf.GradientTape():
         tf.reduce_sum(network(rows, training=True))
         new = [value for value in alive() if id(value) not in before]
-        return nbytes(value for value in new if value.shape[:1] == (BATCH,))
+        return nbytes(value for value in new if value.shape[:1] == (batch,))
 
 
 kept_of = {}
@@ -145,10 +140,9 @@ for norm in (False, True):
     kept_of[norm] = [
         bytes_kept(policy, norm=norm) for policy in ("float32", "mixed_bfloat16")
     ]
-    print(
-        f"{'with LayerNormalization' if norm else 'dense layers alone':23}"
-        " float32 {:9,}  mixed_bfloat16 {:9,} bytes".format(*kept_of[norm])
-    )
+    label = "with LayerNormalization" if norm else "dense layers alone"
+    in_float32, in_mixed = kept_of[norm]
+    print(f"{label:23} float32 {in_float32:9,}  mixed_bfloat16 {in_mixed:9,} bytes")
 # --8<-- [end:kept]
 
 
@@ -258,7 +252,9 @@ claims = {
     "lora_trains_two_thin_matrices_and_the_bias": thin
     == [WIDTH**2 + 9 * WIDTH, 9 * WIDTH, 18 * WIDTH],
     "each_option_of_adam_keeps_one_more": list(slots_with.values()) == [2, 3, 3, 3, 5],
-    "activations_grow_with_batch": twice == 2 * activations,
+    "activations_grow_with_batch": twice == 2 * activations
+    and bytes_kept("float32", norm=False) == activations
+    and bytes_kept("float32", norm=False, batch=2 * BATCH) == twice,
     "weights_grow_with_batch": nbytes(model.trainable_variables) > weights_before,
     "mixed_keeps_about_half_of_dense_layers": 0.5
     <= kept_of[False][1] / kept_of[False][0]

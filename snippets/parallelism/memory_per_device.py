@@ -10,9 +10,9 @@
 # --8<-- [start:model]
 from collections import Counter
 
+import keras
 import numpy as np
 import tensorflow as tf
-from tensorflow import keras
 
 devices = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")
 DEVICES = [d.name for d in devices]
@@ -38,9 +38,8 @@ def bytes_by_device(
     """Return the bytes of weights and optimizer slots on each device, every copy counted."""
     held = Counter()
     for variable in [*model.trainable_variables, *optimizer.variables]:
-        copies = getattr(
-            variable.value, "values", [variable.value]
-        )  # a mirrored variable has one copy per replica
+        # A mirrored variable has one copy per replica.
+        copies = getattr(variable.value, "values", [variable.value])
         for copy in copies:
             if len(copy.shape):  # leaves out the step counter and the learning rate
                 held[copy.device] += int(np.prod(copy.shape)) * copy.dtype.size

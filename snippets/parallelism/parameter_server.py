@@ -14,9 +14,8 @@ import tensorflow as tf
 devices = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")
 DEVICES = [d.name for d in devices]
 WORKERS, ROWS, FEATURES, RATE, ROUNDS = 3, 8, 6, 0.1, 10
-place = [
-    DEVICES[(1 + w) % len(DEVICES)] for w in range(WORKERS)
-]  # device 0 is the server
+# Device 0 is the server.
+place = [DEVICES[(1 + w) % len(DEVICES)] for w in range(WORKERS)]
 random = np.random.default_rng(5)
 x = random.normal(size=(WORKERS * ROWS, FEATURES)).astype("float32")
 y = x @ np.arange(FEATURES, dtype="float32")[:, None]
@@ -56,9 +55,8 @@ def gradient(worker: int, weights: tf.Tensor) -> tf.Tensor:
 # --8<-- [start:waiting]
 waiting = Server()
 for _ in range(ROUNDS):
-    found = [
-        gradient(w, waiting.pull()[0]) for w in range(WORKERS)
-    ]  # all read the same version
+    # All read the same version.
+    found = [gradient(w, waiting.pull()[0]) for w in range(WORKERS)]
     waiting.push(*found)  # one update for all
 # --8<-- [end:waiting]
 
@@ -77,9 +75,8 @@ for turn in range(ROUNDS * WORKERS):
 # --8<-- [start:compare]
 reference = np.zeros((FEATURES, 1))
 for _ in range(ROUNDS):
-    reference -= (
-        RATE * 2 / len(x) * x.T @ (x @ reference - y)
-    )  # one device, whole batch, in NumPy
+    # One device, the whole batch, in NumPy.
+    reference -= RATE * 2 / len(x) * x.T @ (x @ reference - y)
 
 
 def loss(weights) -> float:

@@ -58,7 +58,7 @@ def part(first, last):
 
 # --8<-- [start:count]
 def step(length):
-    """Compute gradients, with parts of `length` layers computed again; 0: none is."""
+    """Compute gradients; parts of `length` layers are computed again (0: no part)."""
     for notes in (calls, seen, alive):
         notes.clear()
     with tf.GradientTape() as tape:

@@ -20,6 +20,8 @@ def ring_all_reduce(
 ) -> tuple[list[tf.Tensor], list[int], list[list[list[tuple]]]]:
     """Sum one tensor per rank so that every rank holds the sum.
 
+    The first dimension must be a multiple of the number of ranks.
+
     Returns:
         The result of every rank, the bytes that every rank sent, and, after each step, whose values are summed in
         every chunk of every rank.
@@ -30,13 +32,9 @@ def ring_all_reduce(
     sent, history = [0] * n, [[row[:] for row in holds]]
     for step in range(2 * (n - 1)):
         reducing = step < n - 1  # first half: reduce-scatter; second half: all-gather
-        out = [
-            (rank - step) % n if reducing else (rank + 1 - (step - n + 1)) % n
-            for rank in range(n)
-        ]
-        packets = [
-            (chunks[rank][i], holds[rank][i]) for rank, i in enumerate(out)
-        ]  # all send at the same time
+        out = [(rank - step) % n for rank in range(n)]  # the chunk that each sends
+        # All send at the same time.
+        packets = [(chunks[rank][i], holds[rank][i]) for rank, i in enumerate(out)]
         for rank, (packet, origin) in enumerate(packets):
             i, receiver = out[rank], (rank + 1) % n
             sent[rank] += packet.dtype.size * int(tf.size(packet))

@@ -26,9 +26,8 @@ def ideal(partitions: int, micro_batches: int) -> list[tuple[int, int, str, int]
     forward = [
         (k, k + m, "F", m) for k in range(partitions) for m in range(micro_batches)
     ]
-    last = (
-        2 * (micro_batches + partitions - 1) - 1
-    )  # the backward pass is the forward pass in a mirror
+    # The backward pass is the forward pass in a mirror.
+    last = 2 * (micro_batches + partitions - 1) - 1
     return forward + [(k, last - start, "B", m) for k, start, _, m in forward]
 
 
@@ -37,11 +36,8 @@ def ideal(partitions: int, micro_batches: int) -> list[tuple[int, int, str, int]
 # --8<-- [start:run]
 devices = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")
 DEVICES = [d.name for d in devices]
-K, WIDTH, TICK = (
-    4,
-    16,
-    0.04,
-)  # one piece of work takes TICK seconds: a sleep stands for the accelerator's time
+# One piece of work takes TICK seconds: a sleep stands for the accelerator's time.
+K, WIDTH, TICK = 4, 16, 0.04
 tf.random.set_seed(1)
 weights = []
 for k in range(K):
@@ -55,25 +51,23 @@ x = tf.random.stateless_normal((16, WIDTH), seed=(2, 2))
 def pipeline(micro_batches: int) -> tuple[list[tuple], list[tf.Tensor]]:
     """Return (partition, start, end, kind, micro-batch) in ticks as recorded, and the accumulated gradients."""
     ahead, back = ([queue.Queue() for _ in range(K + 1)] for _ in range(2))
-    spans, total, start = (
-        [],
-        [tf.zeros_like(w) for w in weights],
-        threading.Barrier(K + 1),
-    )
+    spans, total = [], [tf.zeros_like(w) for w in weights]
+    start = threading.Barrier(K + 1)
     for micro_batch in tf.split(x, micro_batches):
         ahead[0].put(micro_batch)
 
     def work(k: int) -> None:
         kept = []
         start.wait()
-        for kind, m in [("F", m) for m in range(micro_batches)] + [
-            ("B", m) for m in reversed(range(micro_batches))
-        ]:
-            arrived = (
-                (ahead[k] if kind == "F" else back[k + 1]).get()
-                if kind == "F" or k < K - 1
-                else None
-            )
+        forward = [("F", m) for m in range(micro_batches)]
+        backward = [("B", m) for m in reversed(range(micro_batches))]
+        for kind, m in forward + backward:
+            if kind == "F":
+                arrived = ahead[k].get()
+            elif k < K - 1:
+                arrived = back[k + 1].get()
+            else:
+                arrived = None  # the last partition starts from the loss
             begun = time.perf_counter()
             with tf.device(DEVICES[k % len(DEVICES)]):
                 if kind == "F":

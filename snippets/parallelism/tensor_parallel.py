@@ -16,9 +16,8 @@ from tensorflow.experimental import dtensor
 
 DEVICES = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")
 N = len(DEVICES)
-MODEL = (
-    2 if N % 2 == 0 else 1
-)  # into how many parts the matrices are cut; the rest of the mesh splits the batch
+# The matrices are cut into MODEL parts; the rest of the mesh splits the batch.
+MODEL = 2 if N % 2 == 0 else 1
 mesh = dtensor.create_mesh(
     [("batch", N // MODEL), ("model", MODEL)],
     devices=[f"{d.device_type}:{i}" for i, d in enumerate(DEVICES)],
@@ -57,12 +56,10 @@ y = random.normal(size=(BATCH, 1)).astype("float32")
 first = (random.normal(size=(FEATURES, HIDDEN)) / 4).astype("float32")
 second = (random.normal(size=(HIDDEN, 1)) / 8).astype("float32")
 
-w1 = dtensor.DVariable(
-    spread(first, [WHOLE, "model"])
-)  # each part: all inputs, some of the hidden units
-w2 = dtensor.DVariable(
-    spread(second, ["model", WHOLE])
-)  # each part: the same hidden units, all outputs
+# Each part has all inputs and some of the hidden units.
+w1 = dtensor.DVariable(spread(first, [WHOLE, "model"]))
+# Each part has the same hidden units and all outputs.
+w2 = dtensor.DVariable(spread(second, ["model", WHOLE]))
 
 
 @tf.function
@@ -70,9 +67,8 @@ def step(inputs, targets):
     """Return the output and the gradients; DTensor adds the all-reduces that the layouts call for."""
     with tf.GradientTape() as tape:
         hidden = tf.tanh(tf.matmul(inputs, w1))
-        output = tf.matmul(
-            hidden, w2
-        )  # sums over the cut dimension: an all-reduce over "model"
+        # This sums over the cut dimension: an all-reduce over "model".
+        output = tf.matmul(hidden, w2)
         loss = tf.reduce_mean((output - targets) ** 2)
     return hidden, output, tape.gradient(loss, [w1, w2])
 

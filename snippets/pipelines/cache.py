@@ -85,6 +85,7 @@ def epoch(data):
     """Read one epoch, and wait 5 ms for each batch: that stands for a step on an accelerator."""
     start, images = time.perf_counter(), []
     for image, begun, ended in data:
+        # A cached element brings the times of its first making along: they count once.
         spans.extend(
             {(1, float(a), float(b)) for a, b in zip(begun, ended, strict=True)}
             - set(spans)

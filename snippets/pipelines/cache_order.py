@@ -29,9 +29,8 @@ def augment(image, seed):
 
 
 images = tf.data.Dataset.from_tensor_slices(digits)
-seeds = tf.data.Dataset.random(seed=1, rerandomize_each_iteration=True).batch(
-    2
-)  # others in each epoch
+# Each epoch draws other seeds.
+seeds = tf.data.Dataset.random(seed=1, rerandomize_each_iteration=True).batch(2)
 orders = {
     "cache, augment": tf.data.Dataset.zip(images.cache(), seeds).map(augment),
     "augment, cache": tf.data.Dataset.zip(images, seeds).map(augment).cache(),
@@ -66,9 +65,8 @@ def make(n):
 def made_in_two_epochs(pipeline):
     """Return how many elements two epochs of five elements each make the source produce."""
     options = tf.data.Options()
-    options.experimental_optimization.apply_default_optimizations = (
-        False  # nothing is made ahead
-    )
+    # Nothing is made ahead.
+    options.experimental_optimization.apply_default_optimizations = False
     made.clear()
     data = pipeline(
         tf.data.Dataset.range(20).map(lambda n: tf.numpy_function(make, [n], tf.int64))
@@ -127,9 +125,8 @@ while_written = files()
 del begun  # the loop ends before the data do
 after_half = files()
 doubled = [int(n) for n in numbers.map(lambda n: 2 * n).cache(file)]
-tripled = [
-    int(n) for n in numbers.map(lambda n: 3 * n).cache(file)
-]  # the program was changed; the file is still there
+# The program was changed; the file is still there.
+tripled = [int(n) for n in numbers.map(lambda n: 3 * n).cache(file)]
 print("times 2:", doubled)
 print("times 3:", tripled)
 complete = files()
@@ -154,9 +151,8 @@ try:
     locked = ""
 except tf.errors.AlreadyExistsError as error:
     text = error.message[error.message.index("There appears") :]
-    locked = (
-        f"{type(error).__name__}: {text.partition(' (')[0]}"  # without the file's name
-    )
+    text = text.partition(" (")[0]  # without the file's name
+    locked = f"{type(error).__name__}: {text}"
 print(locked)
 # --8<-- [end:two]
 

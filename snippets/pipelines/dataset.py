@@ -37,9 +37,8 @@ def note(number):
     return number
 
 
-plain = (
-    tf.data.Options()
-)  # no rewriting and no reading ahead, so that the counts below are those of the code
+# Nothing is rewritten or read ahead, so that the counts below are those of the code.
+plain = tf.data.Options()
 plain.experimental_optimization.apply_default_optimizations = False
 plain.autotune.enabled = False
 numbers = (
@@ -102,9 +101,8 @@ def augment(number):
 
 
 noise = list(tf.data.Dataset.range(100).map(augment).as_numpy_iterator())
-from_python, from_tensorflow = (
-    len({float(pair[part]) for pair in noise}) for part in (0, 1)
-)
+from_python = len({float(value) for value, _ in noise})
+from_tensorflow = len({float(value) for _, value in noise})
 print("calls of the Python function:", len(calls))
 print("different values from Python:", from_python)
 print("different values from TensorFlow:", from_tensorflow)
@@ -171,9 +169,8 @@ errors = {
 try:
     tf.data.Dataset.range(4).map(lambda n: n.numpy())
 except AttributeError as error:
-    errors["numpy_in_map"] = (
-        str(error).strip().splitlines()[-1].strip()
-    )  # what AutoGraph wraps
+    # AutoGraph wraps the error in a text of its own; its last line is Python's.
+    errors["numpy_in_map"] = str(error).strip().splitlines()[-1].strip()
 
 reached = "batch"
 one_thread = tf.data.Options()  # with more, either length may come first in the text

@@ -82,10 +82,9 @@ for name, (strategy, length, policy) in cases.items():
     lines = [line.partition("] ")[2] for line in log.read_text().splitlines()]
     logs[name] = [line for line in lines if "assert_cardinality" in line]
     loss, ran_out, error = found[name]
-    print(
-        name + ":", error or f"loss {'right' if loss > 0.99 else 'too small'}", end=""
-    )
-    print(f", ran out of data: {ran_out}, check dropped: {bool(logs[name])}")
+    outcome = error or f"loss {'right' if loss > 0.99 else 'too small'}"
+    print(f"{name}: {outcome}, ran out of data: {ran_out}", end=", ")
+    print("check dropped:", bool(logs[name]))
 # --8<-- [end:log]
 folder.cleanup()
 

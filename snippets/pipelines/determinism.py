@@ -48,7 +48,8 @@ def shuffled_twice():
 
 free, free_again = shuffled_twice(), shuffled_twice()
 tf.random.set_seed(1)
-first, second = under_seed = shuffled_twice()
+under_seed = shuffled_twice()
+first, second = under_seed
 tf.random.set_seed(1)
 under_seed_again = shuffled_twice()
 ABOVE = {

@@ -35,10 +35,8 @@ def sizes(data):
     return [len(batch) for batch in data.as_numpy_iterator()]
 
 
-batch_repeat, repeat_batch = (
-    sizes(few.batch(4).repeat(2)),
-    sizes(few.repeat(2).batch(4)),
-)
+batch_repeat = sizes(few.batch(4).repeat(2))
+repeat_batch = sizes(few.repeat(2).batch(4))
 dropped = sizes(few.batch(4, drop_remainder=True).repeat(2))
 print("batch(4).repeat(2):                     ", batch_repeat)
 print("repeat(2).batch(4):                     ", repeat_batch)

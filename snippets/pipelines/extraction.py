@@ -56,11 +56,8 @@ print(len(paths), "files of", RECORDS, "records")
 # --8<-- [end:write]
 
 # --8<-- [start:read]
-READ, STEP, BATCH = (
-    0.006,
-    0.004,
-    8,
-)  # seconds for a record from slow storage, and for a training step
+# READ and STEP are seconds: for a record from slow storage, and for a training step.
+READ, STEP, BATCH = 0.006, 0.004, 8
 PARTS = {
     "image": tf.io.FixedLenFeature([], tf.string),
     "label": tf.io.FixedLenFeature([], tf.int64),
@@ -172,15 +169,12 @@ for load, read in {"waiting": from_storage, "decoding": with_decoding}.items():
     passes = [[run(make(read)) for make in ways] for _ in range(5)]
     for make, found in zip(ways, zip(*passes, strict=True), strict=True):
         results[load, make.__name__] = min(found, key=lambda result: result[0])
-    first, *others = (
-        results[load, make.__name__][0]
-        for make in (one_after_another, in_turn, at_once)
-    )
+    one_s, turn_s, at_once_s = (results[load, make.__name__][0] for make in ways)
     processor = results[load, "one_after_another"][1]
     print(
-        f"{load}: {first:.2f} s one after another, of them {processor:.2f} s on a processor"
+        f"{load}: {one_s:.2f} s one after another, of them {processor:.2f} s on a processor"
     )
-    print(f"{load}: in turn {first / others[0]:.1f}x, at once {first / others[1]:.1f}x")
+    print(f"{load}: in turn {one_s / turn_s:.1f}x, at once {one_s / at_once_s:.1f}x")
 # --8<-- [end:time]
 
 

@@ -20,7 +20,7 @@ from sklearn.datasets import load_digits
 from tensorflow.tsl.profiler.protobuf import xplane_pb2
 
 # --8<-- [start:pipeline]
-# seconds: read a record, prepare it, train on a batch
+# READ, MAP and STEP are seconds: to read a record, to prepare it, to train on a batch.
 READ, MAP, STEP, BATCH = 0.001, 0.004, 0.016, 8
 images = load_digits().images[:160].astype("float32")
 
@@ -101,7 +101,9 @@ events = [
     for line in plane.lines
     for event in line.events
 ]
-calls = {}  # begin and milliseconds; a name is the path from the last step of the pipeline to the first
+# `calls` holds, for each iterator, when its calls began and their milliseconds. A name
+# is the path from the last step of the pipeline to the first.
+calls = {}
 for name, begin, took in events:
     if name.startswith("Iterator::Root::"):
         calls.setdefault(name, []).append((begin, took))
@@ -109,7 +111,7 @@ depth = sorted(calls, key=len)  # each name contains the one before it
 
 
 def a_step(milliseconds):
-    """Return those of a step by the median: a single call may have waited for another program."""
+    """Return the milliseconds of one step by the median: a call may have been delayed."""
     return statistics.median(milliseconds) * len(milliseconds) / STEPS
 
 
@@ -132,21 +134,21 @@ measured.experimental_optimization.apply_default_optimizations = False
 watched = read.map(stage(MAP)).batch(BATCH).with_options(measured)
 
 
-def stages(steps=10):
-    """Return what the model knows of each stage after so many steps, the last stage first."""
+def stages():
+    """Return what the model knows of each stage after STEPS steps, the last one first."""
     iterator = iter(watched)
-    for _ in range(steps):
+    for _ in range(STEPS):
         step(next(iterator))
     model = tf.data.experimental.get_model_proto(iterator)
     return [node for _, node in sorted(model.nodes.items()) if node.name != "Root"]
 
 
-# the quietest of three: other programs may be running
+# The quietest of three is taken, since other programs may be running.
 nodes = min(
     (stages() for _ in range(3)), key=lambda each: sum(n.processing_time for n in each)
 )
 for node in nodes:
-    print(f"{node.name}: {node.processing_time / 1e7:.1f} ms a step")
+    print(f"{node.name}: {node.processing_time / 1e6 / STEPS:.1f} ms a step")
 # --8<-- [end:model]
 
 # --8<-- [start:cure]
@@ -164,7 +166,7 @@ others = {
     .with_options(naive),
 }
 for name, data in others.items():
-    # the quieter of two: other programs may be running
+    # The quieter of two is taken, since other programs may be running.
     found[name] = min((breakdown(data) for _ in range(2)), key=sum)
     share[name] = found[name][0] / sum(found[name])
     print(

@@ -18,9 +18,8 @@ from sklearn.datasets import load_digits
 
 # --8<-- [start:pipelines]
 SIDE = 128
-images = load_digits().images.astype("uint8")[
-    ..., None
-]  # 8 x 8 x 1, one byte for each pixel
+# Each image is 8 x 8 x 1, with one byte for each pixel.
+images = load_digits().images.astype("uint8")[..., None]
 MAPPED = len(images) * SIDE * SIDE * 4  # bytes of the data set after the map
 
 
@@ -45,17 +44,15 @@ PIPELINES = {
 # --8<-- [start:peak]
 def peak():
     """Return the largest memory that this process has held so far, in bytes."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (
-        1 if sys.platform == "darwin" else 1024
-    )
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
 def epoch(name, send):
     """Run in a process of its own: read one epoch, and say by how much its peak memory grew."""
     rows = tf.data.Dataset.from_tensor_slices(images)
-    for _ in rows.map(enlarge).take(
-        32
-    ):  # so that what TensorFlow itself needs is there already
+    # After these, what TensorFlow itself needs is there already.
+    for _ in rows.map(enlarge).take(32):
         pass
     before = peak()
     for _ in PIPELINES[name](rows):
@@ -64,14 +61,13 @@ def epoch(name, send):
 
 
 def measure(name):
-    """Start that process. Nothing of TensorFlow has run here yet, so forking is safe."""
+    """Run `epoch` in a new process. TensorFlow has not run here yet, so a fork is safe."""
     fork = multiprocessing.get_context("fork")
     ear, mouth = fork.Pipe(duplex=False)
     child = fork.Process(target=epoch, args=(name, mouth.send), daemon=True)
     child.start()
+    mouth.close()  # so that a child that ends without an answer raises EOFError here
     try:
-        if not ear.poll(30):
-            raise TimeoutError(name)
         return ear.recv()
     finally:
         child.kill()

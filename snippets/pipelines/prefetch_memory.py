@@ -17,7 +17,7 @@ import time
 ELEMENTS, MIB = 100, 4  # a data set of 400 MiB
 
 
-def run_ahead(buffer, results, calls=None):
+def run_ahead(buffer, send, calls=None):
     """Take one element, wait until nothing more is made, and report elements made and memory used."""
     import tensorflow as tf
 
@@ -37,9 +37,8 @@ def run_ahead(buffer, results, calls=None):
     data = tf.data.Dataset.range(ELEMENTS).map(large, num_parallel_calls=calls)
     data = data if buffer is None else data.prefetch(buffer)
     unit = 1 if sys.platform == "darwin" else 1024
-    next(
-        iter(tf.data.Dataset.range(1).map(large).with_options(options))
-    )  # what TensorFlow itself takes
+    # The first use happens here, so what TensorFlow itself takes is not counted below.
+    next(iter(tf.data.Dataset.range(1).map(large).with_options(options)))
     made.clear()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
     iterator = iter(data.with_options(options))
@@ -49,7 +48,7 @@ def run_ahead(buffer, results, calls=None):
         time.sleep(0.1)
         looks.append(len(made))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-    results.put((len(made), (peak - before) / 2**20))
+    send((len(made), (peak - before) / 2**20))
 
 
 # --8<-- [end:child]
@@ -61,11 +60,12 @@ ahead, grown = {}, {}
 
 def measure(buffer, calls=None):
     """Return elements made and memory taken; in a fresh process, because a peak never falls."""
-    results = context.SimpleQueue()
-    args = (buffer, results, calls)
+    ear, mouth = context.Pipe(duplex=False)
+    args = (buffer, mouth.send, calls)
     child = context.Process(target=run_ahead, args=args, daemon=True)
     child.start()
-    found = results.get()
+    mouth.close()  # so that a child that ends without an answer raises EOFError here
+    found = ear.recv()
     child.join()
     return found
 

@@ -143,8 +143,11 @@ print("a generator of 4 batches, 3 epochs:", once.taken)
 
 
 # --8<-- [start:strategy]
+EPOCHS = 6
+
+
 class Numbered(keras.utils.PyDataset):
-    """Twelve batches; those of number `n` use the weight `n` of the model, and another for when they were made."""
+    """Twelve batches: batch `n` uses weight `n`, and one for the epoch it was made in."""
 
     made_in = 0
 
@@ -177,7 +180,6 @@ def trained(place, workers):
     return times[:, :12], older
 
 
-EPOCHS = 6
 devices = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")
 one_device = tf.distribute.OneDeviceStrategy(devices[0].name)
 times, older = {}, {}

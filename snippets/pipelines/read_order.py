@@ -182,12 +182,12 @@ for kept in (2 * size, 2 * size + 11, 0):  # between two records, inside a head,
 png = tf.io.encode_png(tf.zeros((2, 2, 1), tf.uint8)).numpy()
 broken = tf.data.Dataset.from_tensor_slices([png, b"no image", png, png])
 decoded = broken.map(tf.io.decode_png)
-kept_images = {
+skipping = {
     "decode, ignore_errors, batch": decoded.ignore_errors().batch(2),
     "decode, batch, ignore_errors": decoded.batch(2).ignore_errors(),
 }
 kept_images = {
-    name: sum(len(batch) for batch in data) for name, data in kept_images.items()
+    name: sum(len(batch) for batch in data) for name, data in skipping.items()
 }
 for name, number in kept_images.items():
     print(f"{name}: {number} of 3 good images")

@@ -37,9 +37,8 @@ def decode(record):
     # Without `channels`, TensorFlow does not know the shape of what it will decode.
     image = tf.io.decode_png(example["image"], channels=1)
     image = tf.image.resize(image, (32, 32), antialias=True)
-    return tf.cast(tf.round(image), tf.uint8), example[
-        "label"
-    ]  # small: it is kept in memory
+    # The result is kept in memory, so a pixel takes one byte.
+    return tf.cast(tf.round(image), tf.uint8), example["label"]
 
 
 def scale(images, labels):
@@ -65,8 +64,8 @@ def naive(read):
 def recipe(read):
     """Read files at once, decode in parallel, keep the small result, shuffle, batch, scale, prefetch."""
     options = tf.data.Options()
-    # Only for the sleeps in Python that stand for slow storage: leave this out with real
-    # files. It is also a cap: 16 threads for all maps.
+    # This is only for the sleeps in Python that stand for slow storage: leave it
+    # out with real files. It is also a cap: 16 threads for all maps.
     options.threading.private_threadpool_size = 16
     data = tf.data.Dataset.from_tensor_slices(PATHS)
     data = data.interleave(

@@ -155,20 +155,14 @@ def read(say, target):
         start = time.perf_counter()
         came = [time.perf_counter() - start for _ in data]
         seconds[name] = came[0], came[-1], time.perf_counter() - start
+    in_python = numbers.map(lambda n: tf.numpy_function(abs, [n], tf.int64))
     try:
-        list(
-            numbers.map(lambda n: tf.numpy_function(abs, [n], tf.int64)).apply(
-                from_service
-            )
-        )
+        list(in_python.apply(from_service))
         error = ""
     except tf.errors.InvalidArgumentError as problem:
-        lines = [
-            line
-            for line in problem.message.splitlines()
-            if line.startswith("ValueError: Could not find callback")
-        ]
-        error = f"{type(problem).__name__}: {lines[0]}"
+        lines = problem.message.splitlines()
+        line = next(one for one in lines if one.startswith("ValueError: Could not"))
+        error = f"{type(problem).__name__}: {line}"
     return results, seconds, error
 
 
@@ -303,9 +297,10 @@ def slowly(n):
     """Take 20 ms. Python's sleep cannot travel to a worker; a slow data set can."""
     kind = {"output_types": [tf.int64], "output_shapes": [[]]}
     data = tf.raw_ops.TensorDataset(components=[n], output_shapes=[[]])
+    # It sleeps twice: before its element, and before its end.
     slow = tf.raw_ops.SleepDataset(
         input_dataset=data, sleep_microseconds=10_000, **kind
-    )  # before each of its two ends
+    )
     return tf.raw_ops.DatasetToSingleElement(dataset=slow, **kind)[0]
 
 

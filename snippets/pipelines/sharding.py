@@ -130,10 +130,8 @@ def write(folder, count):
 
 
 # --8<-- [start:read]
-Policy, SHARD_HINT = (
-    tf.data.experimental.AutoShardPolicy,
-    tf.data.experimental.SHARD_HINT,
-)
+Policy = tf.data.experimental.AutoShardPolicy
+SHARD_HINT = tf.data.experimental.SHARD_HINT
 
 
 def parse(record):
@@ -143,9 +141,8 @@ def parse(record):
         "image": tf.io.FixedLenFeature([], tf.string),
     }
     example = tf.io.parse_single_example(record, kinds)
-    return example["row"], tf.reshape(
-        tf.io.decode_raw(example["image"], tf.uint8), (8, 8)
-    )
+    pixels = tf.io.decode_raw(example["image"], tf.uint8)
+    return example["row"], tf.reshape(pixels, (8, 8))
 
 
 def distributed(strategy, data, policy):
@@ -182,9 +179,8 @@ def epoch(strategy, paths, policy):
         return part.map(counted).batch(worker.get_per_replica_batch_size(BATCH))
 
     if policy == "own":
-        data = strategy.distribute_datasets_from_function(
-            own_part
-        )  # shards nothing itself
+        # This one shards nothing itself.
+        data = strategy.distribute_datasets_from_function(own_part)
     else:
         if policy == Policy.HINT:  # the strategy puts its own two numbers here
             records = records.shard(SHARD_HINT, SHARD_HINT)

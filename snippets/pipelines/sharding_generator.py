@@ -149,10 +149,8 @@ def epochs(strategy, data):
 def work(say, paths):
     """Run in every worker: two epochs of each case; return rows, and how many it made."""
     strategy, found = tf.distribute.MultiWorkerMirroredStrategy(), {}
-    whole, share = (
-        strategy.experimental_distribute_dataset,
-        strategy.distribute_datasets_from_function,
-    )
+    whole = strategy.experimental_distribute_dataset
+    share = strategy.distribute_datasets_from_function
     no_seed, seed = np.random.default_rng, lambda: np.random.default_rng(5)
     cases = {
         "its own order in each worker, AUTO": lambda: whole(

@@ -32,9 +32,8 @@ for buffer, order in orders.items():
 # --8<-- [start:sorted]
 digits = load_digits()
 is_test = np.arange(len(digits.target)) % 5 == 0
-by_class = np.argsort(
-    digits.target[~is_test], kind="stable"
-)  # as in one folder for each class
+# The rows are sorted by class, as files in one folder for each class are.
+by_class = np.argsort(digits.target[~is_test], kind="stable")
 images = (digits.data[~is_test] / 16).astype("float32")[by_class]
 labels = digits.target[~is_test][by_class]
 ROWS, BATCH = len(labels), 32

@@ -114,7 +114,7 @@ MB, GB = 10**6, 10**9
 
 
 def plan(total, hosts):
-    """Ten files for each host, fewer where they would be smaller than 10 MB; as many for each."""
+    """Return how many files: up to ten for each host, of 10 MB or more where it can be."""
     return hosts * max(1, min(10, total // (10 * MB * hosts)))
 
 

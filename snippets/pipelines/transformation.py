@@ -17,13 +17,8 @@ import tensorflow as tf
 from sklearn.datasets import load_digits
 
 # --8<-- [start:functions]
-WAIT, STEP, BATCH, CALLS, ROWS = (
-    0.006,
-    0.006,
-    8,
-    8,
-    96,
-)  # seconds of a wait and of a training step
+# WAIT and STEP are seconds: of one wait, and of a training step.
+WAIT, STEP, BATCH, CALLS, ROWS = 0.006, 0.006, 8, 8, 96
 lock, running, peak, spans = threading.Lock(), [0], [0], []
 
 
@@ -53,9 +48,8 @@ def stateful(row, png):
 def computing(row, png):
     """Return the row after decoding and shrinking its image, which is work for a processor."""
     small = tf.image.resize(tf.io.decode_png(png, channels=3), (96, 96), antialias=True)
-    return row + tf.cast(
-        tf.reduce_mean(small) < 0, tf.int64
-    )  # adds zero, and needs the image
+    # This adds zero, and needs the image.
+    return row + tf.cast(tf.reduce_mean(small) < 0, tf.int64)
 
 
 # --8<-- [end:functions]
@@ -86,9 +80,8 @@ def run(function, calls, chosen, step=0.0):
     """Return seconds, those on a processor, rows, spans and the largest number of waits at once, for one pass."""
     spans.clear()
     peak[0] = 0
-    data = (
-        source.map(function, num_parallel_calls=calls).batch(BATCH).with_options(chosen)
-    )
+    data = source.map(function, num_parallel_calls=calls).batch(BATCH)
+    data = data.with_options(chosen)
     begin, cpu, rows = time.perf_counter(), time.process_time(), []
     for batch in data:
         start = time.perf_counter()

@@ -57,10 +57,8 @@ def work(image):
     return x
 
 
-work_one_s, work_batch_s = (
-    seconds(large.map(work).batch(64)),
-    seconds(large.batch(64).map(work)),
-)
+work_one_s = seconds(large.map(work).batch(64))
+work_batch_s = seconds(large.batch(64).map(work))
 print(f"with much work for each image: {work_one_s / work_batch_s:.1f}x")
 # --8<-- [end:work]
 

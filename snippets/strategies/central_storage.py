@@ -63,9 +63,8 @@ still, reported = fit(keras, 0.0)
 _, reported_by_tf_keras = fit(tf_keras, 0.0)
 by_predict = float(np.mean((still.predict(x, verbose=0, batch_size=batch) - y) ** 2))
 
-alone = keras.Sequential(
-    [keras.Input((3,)), keras.layers.Dense(1, use_bias=False)]
-)  # outside the scope
+# This copy is made outside the scope.
+alone = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1, use_bias=False)])
 alone.compile(loss="mse")
 alone.set_weights(still.get_weights())
 by_evaluate = alone.evaluate(data, verbose=0)

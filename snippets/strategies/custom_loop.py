@@ -36,9 +36,8 @@ def build():
         ]
     )
     optimizer = keras.optimizers.Adam(0.01)
-    optimizer.build(
-        model.trainable_variables
-    )  # make its slots now, not inside tf.function
+    # Make its slots now, not inside tf.function.
+    optimizer.build(model.trainable_variables)
     return model, optimizer
 
 
@@ -52,14 +51,12 @@ with strategy.scope():
 def on_replica(x, y):
     """Train on one replica's rows, and note the loss of each."""
     with tf.GradientTape() as tape:
-        losses = tf.reduce_mean(
-            tf.square(model(x, training=True) - y), axis=-1
-        )  # one for each row
+        # This gives one loss for each row.
+        losses = tf.reduce_mean(tf.square(model(x, training=True) - y), axis=-1)
         loss = tf.nn.compute_average_loss(losses, global_batch_size=global_batch)
     gradients = tape.gradient(loss, model.trainable_variables)
-    optimizer.apply(
-        gradients, model.trainable_variables
-    )  # sums the gradients over the replicas first
+    # `apply` sums the gradients over the replicas first.
+    optimizer.apply(gradients, model.trainable_variables)
     mean_loss.update_state(losses)
 
 

@@ -141,11 +141,21 @@ print("metrics equal to NumPy:", np.allclose(right, expected, rtol=1e-4))
 print("the one fed with means:", np.allclose(fed_with_means, expected[:, 1], rtol=1e-3))
 # --8<-- [end:check]
 
+# The last batch has one row for each replica, so no mean is `nan`.
+whole = 2 * batch + strategy.num_replicas_in_sync
+for rows in batches(x[:whole], y[:whole]):
+    test(rows)
+of_rows = float(np.mean((x[:whole] @ in_one_call - y[:whole]) ** 2))
 one_large_step = RATE * 2 / batch * epochs * x.T @ y  # all gradients at the start
 claims = {
     "metrics_equal_numpy": bool(np.allclose(right, expected, rtol=1e-4)),
     "every_test_row_counted_once": counted == [len(test_x)] * epochs,
-    "means_are_wrong": not np.allclose(fed_with_means, expected[:, 1], rtol=1e-3),
+    "means_are_wrong": not np.isclose(float(of_means.result()), of_rows, rtol=1e-3),
+    "the_rows_are_right": bool(
+        np.isclose(float(test_loss.result()), of_rows, rtol=1e-3)
+    ),
+    "a_replica_without_rows_gives_nan": bool(np.isnan(fed_with_means).all())
+    == (strategy.num_replicas_in_sync > 1),
     "single_steps_equal_numpy": bool(
         np.allclose(one_by_one, expected_weights, atol=1e-5)
     ),

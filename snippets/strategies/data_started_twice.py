@@ -59,11 +59,11 @@ small, without = rows_read(mirrored, True, (4, 0)), rows_read(mirrored, False, (
 print("MirroredStrategy, shuffle(4) to train, no shuffle to validate:")
 print("with cache(), each row read once to train:", small[0] == ROWS)
 print("and to validate:", small[1] == HELD_OUT)
-more = (
+fewer = (
     without[0] < read["MirroredStrategy"][0],
     without[1] < read["MirroredStrategy"][1],
 )
-print("without cache(), fewer rows than with the full buffers:", all(more))
+print("without cache(), fewer rows than with the full buffers:", all(fewer))
 # --8<-- [end:rows]
 
 # --8<-- [start:batches]
@@ -188,7 +188,7 @@ claims = {
     "each_validation_starts_twice": read[MANY][1] == 2 * EPOCHS * HELD_OUT,
     "cache_reads_each_row_once": read_once[ONE] == read_once[MANY] == (ROWS, HELD_OUT),
     "a_small_buffer_breaks_the_cache": small[0] > ROWS and small[1] > HELD_OUT,
-    "small_buffers_read_less": all(more),
+    "small_buffers_read_less": all(fewer),
     "one_device_trains_on_each_once": all(
         found[ONE] == "each once" for found in words.values()
     ),

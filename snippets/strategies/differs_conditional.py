@@ -82,7 +82,8 @@ def in_parts(count):
         total = [tf.zeros_like(v) for v in model.trainable_variables]
         parts = zip(tf.split(features, count), tf.split(targets, count), strict=True)
         for part, wanted in parts:
-            # One part after the other: else several may keep their activations at a time.
+            # One part runs after the other: otherwise several may keep their
+            # activations at the same time.
             with tf.control_dependencies(total), tf.GradientTape() as tape:
                 output = model(part, training=True)
                 loss = tf.reduce_sum((output - wanted) ** 2) / large
@@ -123,9 +124,10 @@ class InParts(keras.Sequential):
         for part, wanted in parts:
             with tf.control_dependencies(total), tf.GradientTape() as tape:
                 output = self(part, training=True)
-                # Divided by the number of replicas already.
+                # `compute_loss` has already divided by the number of replicas.
                 loss = self.compute_loss(part, wanted, output)
-                # Under mixed_float16 `apply` divides by the scale; without, this does nothing.
+                # Under mixed_float16 `apply` divides by this scale. Otherwise
+                # `scale_loss` changes nothing.
                 share = self.optimizer.scale_loss(loss / every)
             gradients = tape.gradient(share, variables)
             total = [a + b for a, b in zip(total, gradients, strict=True)]

@@ -60,14 +60,12 @@ for make in (clone, load):
         copies["inside"] = make()
     for place, copy in copies.items():
         count = on_devices(copy)
-        with (
-            strategy.scope() if "fit" in place else tf.distribute.get_strategy().scope()
-        ):
-            found[make.__name__, place] = count, fit(copy)
+        current = strategy if "fit" in place else tf.distribute.get_strategy()
+        with current.scope():
+            outcome = fit(copy)
+        found[make.__name__, place] = count, outcome
         said = f"{make.__name__}, {place}:"
-        print(
-            f"{said:28}{count} of {replicas} devices, {found[make.__name__, place][1]}"
-        )
+        print(f"{said:28}{count} of {replicas} devices, {outcome}")
 # --8<-- [end:copies]
 
 makers = ("clone", "load")

@@ -31,9 +31,8 @@ def make_step(weights):
         with tf.GradientTape() as tape:
             loss = tf.reduce_sum(tf.square(tf.tanh(x @ weights) - y)) / global_batch
         gradient = tape.gradient(loss, weights)
-        weights.assign_sub(
-            0.1 * tf.distribute.get_replica_context().all_reduce("SUM", gradient)
-        )
+        total = tf.distribute.get_replica_context().all_reduce("SUM", gradient)
+        weights.assign_sub(0.1 * total)
         return loss
 
     def step(rows):
@@ -46,13 +45,8 @@ def make_step(weights):
 
 
 # --8<-- [start:time]
-rows = next(
-    iter(
-        strategy.experimental_distribute_dataset(
-            tf.data.Dataset.from_tensors((x, y)).unbatch().batch(len(x))
-        )
-    )
-)
+dataset = tf.data.Dataset.from_tensor_slices((x, y)).batch(global_batch)
+rows = next(iter(strategy.experimental_distribute_dataset(dataset)))
 
 
 def train(wrap, steps=20):

@@ -269,7 +269,7 @@ def train(say, servers, begin, folder):
             strategy.run(replica_step, args=(name, ids, labels))
 
     for number in range(begin, begin + STEPS):
-        # To compare; a large table would not fit here.
+        # This is for the comparison only: a large table would not fit here.
         before = {name: table.numpy() for name, table in tables.items()}
         coordinator.schedule(
             step, args=(tf.constant(ids[number]), tf.constant(labels[number]))

@@ -108,7 +108,7 @@ with contextlib.ExitStack() as stack:
 # --8<-- [end:launch]
 
 # --8<-- [start:compare]
-# From each worker: the weights of all workers, side by side.
+# Each worker returned the weights of all workers, side by side.
 held = [np.array(json.loads(line)) for line in lines]
 expected = numpy_sgd()
 away = max(float(np.abs(h - expected).max()) for h in held)

@@ -18,9 +18,8 @@ import tempfile
 import time
 from pathlib import Path
 
-os.environ["RAY_USAGE_STATS_ENABLED"] = (
-    "0"  # Ray reports its use to its makers otherwise
-)
+# Ray reports its use to its makers otherwise.
+os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 import numpy as np
 import psutil
 import ray

@@ -63,10 +63,8 @@ class Rate(keras.callbacks.Callback):
 def fit(model, batch, rate_at):
     """Train from the model's first weights; return each epoch's loss and the share of unseen digits it gets right."""
     first = model.get_weights()
-    data = tf.data.Dataset.from_tensor_slices((images[train], digits[train])).shuffle(
-        1437, seed=1
-    )
-    data = data.batch(batch, drop_remainder=True).repeat()
+    data = tf.data.Dataset.from_tensor_slices((images[train], digits[train]))
+    data = data.shuffle(1437, seed=1).batch(batch, drop_remainder=True).repeat()
     history = model.fit(
         data,
         epochs=epochs,

@@ -23,9 +23,8 @@ y = rng.normal(size=(batch, 1)).astype("float32")
 with strategy.scope():
     weights = tf.Variable(np.ones((3, 1), "float32"))
 
-whole = (
-    2 / batch * x.T @ (x @ np.ones((3, 1)) - y)
-)  # the gradient of the mean over the whole batch, in NumPy
+# This is the gradient of the mean over the whole batch, in NumPy.
+whole = 2 / batch * x.T @ (x @ np.ones((3, 1)) - y)
 dataset = tf.data.Dataset.from_tensor_slices((x, y)).batch(batch)
 rows = next(iter(strategy.experimental_distribute_dataset(dataset)))
 

@@ -95,9 +95,8 @@ for name, train in cases.items():
         weights[name] = train()
         print(f"{name}: trained")
     except tf.errors.InvalidArgumentError as error:
-        text, _, node = error.message[error.message.index("You must feed") :].partition(
-            " '"
-        )
+        message = error.message[error.message.index("You must feed") :]
+        text, _, node = message.partition(" '")
         nodes[name] = node.partition("'")[0]  # its number varies from run to run
         raised[name] = f"{type(error).__name__}: {text}"
         print(f"{name}: {raised[name]}")

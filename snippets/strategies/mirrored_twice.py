@@ -59,9 +59,8 @@ print("two strategies that reduce on one device:", on_one_device)
 # --8<-- [end:one_device]
 
 # --8<-- [start:odd]
-odd = names[
-    : len(names) - 1 + len(names) % 2
-]  # as many devices as there are, or one fewer: an odd number
+# Take all devices, or all but one, so that their number is odd.
+odd = names[: len(names) - 1 + len(names) % 2]
 by_copies = total(reduced(odd, tf.distribute.HierarchicalCopyAllReduce()), 5)
 print(
     f"HierarchicalCopyAllReduce over {len(odd)} devices: each adds 1, each receives {by_copies[0]}"

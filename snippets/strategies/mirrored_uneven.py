@@ -55,10 +55,8 @@ for name, way in ways.items():
         way()
         print(f"{name}: works")
     except tf.errors.InvalidArgumentError as error:
-        text = error.message[error.message.index("Inputs to operation") :].partition(
-            "."
-        )[0]
-        raised[name] = f"{type(error).__name__}: {text}"
+        message = error.message[error.message.index("Inputs to operation") :]
+        raised[name] = f"{type(error).__name__}: {message.partition('.')[0]}"
         print(f"{name}: {raised[name]}")
 # --8<-- [end:fit]
 

@@ -79,9 +79,8 @@ print(
 # --8<-- [end:step]
 
 # --8<-- [start:check]
-reference = (
-    2 / global_batch * x.T @ (x @ before - y)
-)  # the whole batch at once, in NumPy
+# NumPy takes the whole batch at once.
+reference = 2 / global_batch * x.T @ (x @ before - y)
 print("the whole batch's gradient:", reference.round(3))
 # --8<-- [end:check]
 

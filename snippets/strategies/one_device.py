@@ -89,10 +89,8 @@ for name, weights in right.items():
 # --8<-- [end:same]
 
 # --8<-- [start:hidden]
-wrong = {
-    "one": train(one, tf.reduce_mean),
-    "many": train(many, tf.reduce_mean),
-}  # the mean of the replica's own rows
+# This is the mistake: each replica takes the mean of its own rows.
+wrong = {"one": train(one, tf.reduce_mean), "many": train(many, tf.reduce_mean)}
 for name, weights in wrong.items():
     print(
         f"wrong scaling, {name:5} equal to NumPy: {np.allclose(weights, reference, atol=1e-5)}"

@@ -208,14 +208,10 @@ def numpy_sgd(weights):
         hidden = np.tanh(features @ w1 + b1)
         output_gradient = 2 * (hidden @ w2 + b2 - labels) / BATCH
         hidden_gradient = output_gradient @ w2.T * (1 - hidden**2)
-        w1, b1 = (
-            w1 - RATE * features.T @ hidden_gradient,
-            b1 - RATE * hidden_gradient.sum(0),
-        )
-        w2, b2 = (
-            w2 - RATE * hidden.T @ output_gradient,
-            b2 - RATE * output_gradient.sum(0),
-        )
+        w1 = w1 - RATE * features.T @ hidden_gradient
+        b1 = b1 - RATE * hidden_gradient.sum(0)
+        w2 = w2 - RATE * hidden.T @ output_gradient
+        b2 = b2 - RATE * output_gradient.sum(0)
     return [w1, b1, w2, b2]
 
 

@@ -99,6 +99,7 @@ class Cluster(contextlib.ExitStack):
 
 # --8<-- [start:coordinate]
 STEPS = 80
+WAITS_IN = [70, 5]  # the step in which worker 0, or 1, waits
 
 
 def serve(say):
@@ -127,9 +128,9 @@ def coordinate(say):
         worker = tf.distribute.coordinator.experimental_get_current_worker_index()
         # The update comes first, then a tenth of a second of other work.
         counts.assign_add(tf.one_hot(worker, 2, dtype=tf.int32))
-        # Two steps last until worker 1 counts its sixth: its own fifth, in which it is
-        # killed, and a late one of worker 0, should that get there first.
-        waits = tf.gather(counts, worker) == tf.gather([70, 5], worker)
+        # These steps last until worker 1 counts its sixth. It is killed in its fifth;
+        # worker 0 waits only if it reaches its 70th before worker 1 is back.
+        waits = tf.gather(counts, worker) == tf.gather(WAITS_IN, worker)
         began, turns = tf.timestamp(), tf.constant(0)
         while tf.timestamp() - began < 0.1 or (waits and counts[1] == 5):
             turns += 1

@@ -90,11 +90,8 @@ def outcome(make_optimizer, reference, *places):
         model = train(make_optimizer, *places)
     except (AssertionError, RuntimeError, ValueError) as error:
         text = str(error)
-        for address in (
-            ", not: <",
-            ": <",
-            " for <",
-        ):  # the rest names objects by their address in memory
+        # The rest of each text names objects by their address in memory.
+        for address in (", not: <", ": <", " for <"):
             text = text.partition(address)[0]
         note = f"{type(error).__name__}: {text}" if text else type(error).__name__
         return {"text": f"raises {type(error).__name__}", "note": note}

@@ -127,9 +127,8 @@ dropped, _ = fit(
     strategy.scope(),
     tf.data.Dataset.from_tensor_slices((x, y)).batch(batch, drop_remainder=True),
 )
-counted = loop(
-    lambda context, own: context.all_reduce("SUM", own)
-)  # the rows that are really there
+# Divide by the rows that are really there.
+counted = loop(lambda context, own: context.all_reduce("SUM", own))
 fixed = loop(lambda context, own: float(batch))  # the batch size that was asked for
 cures = {
     "drop the short batch": np.allclose(dropped, in_numpy(0.0), atol=1e-5),

@@ -166,7 +166,8 @@ for epoch in range(EPOCHS):
     for batch in many.experimental_distribute_dataset(rows):
         step(batch)
 raw = model.get_weights()
-with many.scope():  # the averages replace the weights: at the end, or save `raw`
+# This overwrites the weights: do it at the end, or save a checkpoint first.
+with many.scope():
     optimizer.finalize_variable_values(model.trainable_variables)
 averages = model.get_weights()
 traces = step.experimental_get_tracing_count()

@@ -140,12 +140,10 @@ def make(name):
         tf.config.experimental_connect_to_cluster(resolver)
         tf.tpu.experimental.initialize_tpu_system(resolver)
         return tf.distribute.TPUStrategy(resolver)
-    tf.config.set_visible_devices(
-        tf.config.list_physical_devices("GPU"), "GPU"
-    )  # which `Cluster` hides from its tasks
-    devices = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices(
-        "CPU"
-    )
+    # `Cluster` hides the GPUs from its tasks.
+    tf.config.set_visible_devices(tf.config.list_physical_devices("GPU"), "GPU")
+    devices = tf.config.list_logical_devices("GPU")
+    devices = devices or tf.config.list_logical_devices("CPU")
     names = [device.name for device in devices]
     return {
         "default": tf.distribute.get_strategy,
@@ -193,13 +191,11 @@ def fit(strategy, library, eager):
         model.compile(
             optimizer=library.optimizers.SGD(RATE), loss="mse", run_eagerly=eager
         )
-    if isinstance(
-        strategy, tf.distribute.ParameterServerStrategy
-    ):  # there, an epoch ends by count
-        return model, model.fit(
-            data().repeat(), steps_per_epoch=ROWS // BATCH, verbose=0
-        ).history["loss"][0]
-    return model, model.fit(data(), verbose=0).history["loss"][0]
+    rows, options = data(), {}
+    if isinstance(strategy, tf.distribute.ParameterServerStrategy):
+        # There an epoch ends by count.
+        rows, options = rows.repeat(), {"steps_per_epoch": ROWS // BATCH}
+    return model, model.fit(rows, verbose=0, **options).history["loss"][0]
 
 
 def loop(strategy, library, eager):
@@ -386,9 +382,8 @@ def run(names, what):
                 cluster.start(name, 0, cell, name, *what, config="{}") for name in names
             ]
         heard = [cluster.hear(task) for task in tasks]
-    if len(heard) > len(
-        names
-    ):  # of two equal workers, the one with more to complain about counts
+    # Of two equal workers, the one with more to complain about counts.
+    if len(heard) > len(names):
         heard = [
             min(
                 heard,

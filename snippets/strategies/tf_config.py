@@ -137,7 +137,8 @@ def outcome(*configs, first=nothing):
 
 
 # --8<-- [start:cases]
-one, two, three = Cluster(worker=3).spec["worker"]  # three free addresses
+held = Cluster(worker=3)  # keeps three addresses free until the program ends
+one, two, three = held.spec["worker"]
 cases = {
     "no mistake": [tf_config([one, two], 0), tf_config([one, two], 1)],
     "another number of workers": [

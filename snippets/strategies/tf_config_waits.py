@@ -123,7 +123,7 @@ def work(say, log, limit):
 
 
 def start(cluster, listed, index, limit=0):
-    """Start a task that believes in these addresses, "ab", or "ba" in reverse."""
+    """Start a task whose TF_CONFIG lists these addresses, each named by a letter."""
     addresses = [cluster.spec["worker"]["abc".index(letter)] for letter in listed]
     config = json.dumps(
         {"cluster": {"worker": addresses}, "task": {"type": "worker", "index": index}}
@@ -164,7 +164,7 @@ with contextlib.ExitStack() as stack:
     signs = {patient: "/job:worker/replica:0/task:1\n", deaf: "Started server"}
     while not all(sign in task.log.read_text() for task, sign in signs.items()):
         time.sleep(0.1)
-    # Who then says nothing while one more task uses up its limit is still waiting.
+    # Whichever task is silent until this one has used up its limit is still waiting.
     limited = start(stack.enter_context(Cluster(worker=3)), "ab", 0, limit=WAIT)
     limited.join()
     for case, cluster in clusters.items():
@@ -179,7 +179,7 @@ with contextlib.ExitStack() as stack:
 # --8<-- [end:waits]
 
 # --8<-- [start:log]
-# Without time, process and source line:
+# This drops the time, the process and the source line.
 lines = [re.sub(r"^I\d+.*?\] ", "", line) for line in log.splitlines()]
 missing = [
     line

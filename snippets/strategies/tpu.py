@@ -28,9 +28,8 @@ def find_strategy():
         if "TPU_NAME" in os.environ:  # a TPU was ordered: nothing else will do
             raise
         print("no TPU:", type(reason).__name__)
-        devices = tf.config.list_logical_devices(
-            "GPU"
-        ) or tf.config.list_logical_devices("CPU")
+        devices = tf.config.list_logical_devices("GPU")
+        devices = devices or tf.config.list_logical_devices("CPU")
         return tf.distribute.MirroredStrategy([device.name for device in devices])
 
 
@@ -80,7 +79,7 @@ for first in range(0, ROWS, BATCH):
     expected = expected - RATE * 2 * features.T @ (features @ expected - labels) / BATCH
 copies = [copy.numpy() for copy in strategy.experimental_local_results(weights)]
 away = float(np.abs(copies[0] - expected).max())
-# Not to the last digit: a TPU multiplies in bfloat16.
+# The last digits may differ: a TPU multiplies in bfloat16.
 print("every replica holds NumPy's weights:", away < 0.02)
 # --8<-- [end:compare]
 

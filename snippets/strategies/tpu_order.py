@@ -74,9 +74,9 @@ claims = {
         "initialize_tpu_system",
         "TPUStrategy",
     ],
-    "initialize_comes_before_connect": ours.index("initialize_tpu_system")
-    < ours.index("connect_to_cluster"),
-    "strategy_comes_first": ours[0] == "TPUStrategy",
+    "initialize_comes_before_connect": shortcut.index("initialize_tpu_system")
+    < shortcut.index("connect_to_cluster"),
+    "strategy_comes_first": early == "no error",
     "tensorflow_does_the_same": shortcut == ours[:3],
     "all_get_the_same_resolver": same_resolver,
     "strategy_first_raises": early != "no error",

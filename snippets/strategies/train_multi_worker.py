@@ -197,6 +197,8 @@ def train(strategy, folder, scratch, stop, *, replicas=None, told=()):
                 manager.save()
             if leave or step == stop or step % STEPS == 0:
                 break  # a longer epoch ends here too
+        else:
+            raise SystemExit(f"epoch {epoch + 1} ends before its {STEPS} batches")
     if not leave:
         model.save(f"{mine}/model.keras")
     sum_over_replicas(tf.constant(1, tf.int64))  # nobody leaves before all have saved
@@ -291,6 +293,14 @@ if __name__ == "__main__":
         longer, _, _ = train(strategy, folder, None, 2 * STEPS)
     by_rest = furthest(longer.get_weights(), fit_alone(2)[0].get_weights())
     print("equal where an epoch leaves batches out:", by_rest < 1e-3)
+    STEPS += 3  # now they have one batch less
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            train(strategy, folder, None, 2 * STEPS)
+            short = None
+        except SystemExit as reason:
+            short = str(reason)
+    print(short)
     # --8<-- [end:check]
 
     claims = {
@@ -300,6 +310,7 @@ if __name__ == "__main__":
         "resumes_within_the_epoch": again == total // EPOCHS + 4,
         "saves_and_leaves_when_told": code == 42 and bool(told),
         "leaves_out_what_a_longer_epoch_has": by_rest < 1e-3,
+        "a_shorter_epoch_stops": str(short).startswith("epoch 1 ends before"),
         "saved_model_holds_the_weights": furthest(saved, weights) == 0.0,
         "a_changed_model_stops": "not bound to checkpointed values" in str(refused),
         "another_number_of_replicas_stops": "replicas, ordered" in str(stopped),

@@ -5,14 +5,10 @@ from __future__ import annotations
 import io
 import re
 import tokenize
-from typing import TYPE_CHECKING
 
 import pytest
 
 from hooks import programs
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def trailing(text: str) -> list[int]:
@@ -26,12 +22,15 @@ def trailing(text: str) -> list[int]:
 
 def test_no_comment_stands_after_a_closing_bracket() -> None:
     """A comment that is too long for its line makes the formatter break the line, and is left at its end."""
-    files: list[Path] = sorted(programs.SNIPPETS.glob("*/*.py"))
-    found = [f"{file}:{number}" for file in files for number in trailing(file.read_text(encoding="utf-8"))]
+    files = sorted(programs.SNIPPETS.glob("*/*.py"))
+    found = [
+        f"{file.relative_to(programs.SNIPPETS.parent)}:{number}"
+        for file in files
+        for number in trailing(file.read_text(encoding="utf-8"))
+    ]
     if found:
-        pytest.fail(
-            "these comments belong on a line of their own, above what they speak of:\n" + "\n".join(found), False
-        )
+        lines = "\n".join(found)
+        pytest.fail(f"these comments belong on a line of their own, above what they speak of:\n{lines}", pytrace=False)
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,8 @@ def make():
         size = int(environ.get("CONTENT_LENGTH") or 0)
         try:
             rows = json.loads(environ["wsgi.input"].read(size))["instances"]
-            rows = np.asarray(rows)  # of another kind where it holds text or only true
+            # Text is no number, nor is `true` alone; among numbers it counts as 1.
+            rows = np.asarray(rows)
             image = rows.astype("float32") if rows.dtype.kind in "iuf" else np.zeros(0)
         except (ValueError, TypeError, KeyError):
             image = np.zeros(0)

@@ -54,6 +54,8 @@ print("cache, shuffle:", *fresh_orders)
 
 # --8<-- [start:take]
 made = []
+plain = tf.data.Options()  # nothing is made ahead
+plain.experimental_optimization.apply_default_optimizations = False
 
 
 def make(n):
@@ -64,15 +66,12 @@ def make(n):
 
 def made_in_two_epochs(pipeline):
     """Return how many elements two epochs of five elements each make the source produce."""
-    options = tf.data.Options()
-    # Nothing is made ahead.
-    options.experimental_optimization.apply_default_optimizations = False
     made.clear()
     data = pipeline(
         tf.data.Dataset.range(20).map(lambda n: tf.numpy_function(make, [n], tf.int64))
     )
     for _ in range(2):
-        for _ in data.with_options(options):
+        for _ in data.with_options(plain):
             pass
     return len(made)
 
@@ -94,7 +93,7 @@ def made_to_validate(pipeline, steps=None):
     data = pipeline(data).map(lambda n: (tf.cast([n], tf.float32), 0.0)).batch(5)
     model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1)])
     model.compile("sgd", "mse")
-    options = {"validation_data": data, "validation_steps": steps}
+    options = {"validation_data": data.with_options(plain), "validation_steps": steps}
     model.fit(tf.ones((5, 1)), tf.zeros(5), epochs=4, verbose=0, **options)
     return len(made)
 
@@ -105,7 +104,7 @@ validated = {
     "take": made_to_validate(lambda data: data.take(20).cache()),
 }
 print("four epochs, all 40 elements to validate, made:", validated["all"])
-print("validation_steps for half: more than 40 made:", validated["half"] > 40)
+print("validation_steps for half of them, made:", validated["half"])
 print("take(20).cache() instead, made:", validated["take"])
 # --8<-- [end:validation]
 
@@ -189,7 +188,7 @@ claims = {
     "cache_take_keeps_nothing": cache_take >= 10,
     "take_cache_keeps_all": take_cache == 5,
     "whole_validation_fills_the_cache": validated["all"] == 40,
-    "validation_steps_never_fill_the_cache": validated["half"] >= 4 * 20,
+    "validation_steps_never_fill_the_cache": validated["half"] == 4 * 20,
     "take_before_the_cache_fills_it": validated["take"] == 20,
     "a_cache_that_is_written_has_a_lock_and_no_index": any(
         name.endswith(".lockfile") for name in while_written

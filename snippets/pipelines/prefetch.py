@@ -131,10 +131,11 @@ def timeline(title, spans):
 ratio = [without[0] / ahead[0] for without, ahead in results.values()]
 waiting = results["waits for data, trains on an accelerator"]
 computing = results["computes data, trains on an accelerator"]
+alone, _ = pair(waiting_source)
 deep = batches.map(waiting_source).prefetch(10).with_options(naive)
-[(deep_s, _, _)] = best([deep], on_accelerator)
+(alone_s, *_), (deep_s, *_) = best([alone, deep], on_accelerator)
 claims = {
-    "a_larger_buffer_gains_no_more": waiting[0][0] / deep_s < 2.2,
+    "a_larger_buffer_gains_no_more": alone_s / deep_s < 2.2,
     "overlap_is_faster": ratio[0] > 1.3,
     "never_more_than_twice": ratio[0] < 2.2,
     "training_waits_less": waiting[1][1] < 0.6 * waiting[0][1],

@@ -137,6 +137,13 @@ def start_service(cluster):
 
 
 # --8<-- [start:client]
+def timed(data):
+    """Return after how many seconds the first element came, the last, and the end."""
+    start = time.perf_counter()
+    came = [time.perf_counter() - start for _ in data]
+    return came[0], came[-1], time.perf_counter() - start
+
+
 def read(say, target):
     """Run in the training process: read the same data set in several ways."""
     numbers, more = tf.data.Dataset.range(100), tf.data.Dataset.range(2000)
@@ -146,15 +153,16 @@ def read(say, target):
             int(n) for n in numbers.apply(service.distribute(policy, target))
         ]
     from_service = service.distribute(service.ShardingPolicy.DYNAMIC, target)
-    seconds = {}
-    for name, data in {
+    ways = {
         "local": numbers,
         "service": numbers.apply(from_service),
         "more": more.apply(from_service),
-    }.items():
-        start = time.perf_counter()
-        came = [time.perf_counter() - start for _ in data]
-        seconds[name] = came[0], came[-1], time.perf_counter() - start
+    }
+    # The quietest of three is taken, since other programs may be running.
+    seconds = {
+        name: min((timed(data) for _ in range(3)), key=lambda found: found[-1])
+        for name, data in ways.items()
+    }
     in_python = numbers.map(lambda n: tf.numpy_function(abs, [n], tf.int64))
     try:
         list(in_python.apply(from_service))

@@ -108,14 +108,18 @@ y = np.sin(x @ random.normal(size=(8, 1))).astype("float32")
 
 
 # --8<-- [start:train]
+def build():
+    return keras.Sequential(
+        [keras.Input((8,)), keras.layers.Dense(16, "tanh"), keras.layers.Dense(1)]
+    )
+
+
 def train(say, seed):
     """Run in every worker. TF_CONFIG says how many there are; this does not."""
     strategy = tf.distribute.MultiWorkerMirroredStrategy()
     keras.utils.set_random_seed(seed)
     with strategy.scope():
-        model = keras.Sequential(
-            [keras.Input((8,)), keras.layers.Dense(16, "tanh"), keras.layers.Dense(1)]
-        )
+        model = build()
         optimizer = keras.optimizers.SGD(RATE)
         optimizer.build(model.trainable_variables)
     start = model.get_weights()
@@ -207,9 +211,7 @@ print(
 # --8<-- [end:compare]
 
 keras.utils.set_random_seed(0)  # as worker 0 did
-seeded = keras.Sequential(
-    [keras.Input((8,)), keras.layers.Dense(16, "tanh"), keras.layers.Dense(1)]
-).get_weights()
+seeded = build().get_weights()
 batches = [
     sorted(mine + theirs)
     for mine, theirs in zip(first["rows"], second["rows"], strict=True)

@@ -82,7 +82,7 @@
       sections.append(make("label", {}, box, make("span", { textContent: section.title }), section.told, section.meter));
     }
     const modes = make("fieldset", { className: "check-modes" }, make("legend", { textContent: "How" }));
-    const about = { practice: "Practice: the reasons after each answer", exam: "Exam: one pass, the score at the end" };
+    const about = { practice: "Practice: the reasons after each answer", exam: "Exam: one attempt at each, the score at the end" };
     for (const [value, text] of Object.entries(about)) {
       const box = make("input", { type: "radio", name: "mode", value, checked: value === "practice" });
       modes.append(make("label", {}, box, make("span", { textContent: text })));

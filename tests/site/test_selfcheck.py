@@ -56,6 +56,20 @@ def test_the_place_of_an_option_gives_nothing_away(options: int, questions: list
     )
 
 
+def test_the_length_of_an_option_gives_nothing_away(boxes: dict[str, str]) -> None:
+    """Where one option is a quarter longer than all others, it is right about as often as a guess would be."""
+    right, guessed = Counter[str](), 0.0
+    for name, html in boxes.items():
+        options = BeautifulSoup(html, "html.parser").select(".quiz-options li")
+        longest, second = sorted(options, key=lambda option: len(option.get_text()), reverse=True)[:2]
+        one = sum(option["data-right"] == "1" for option in options) == 1
+        if one and len(longest.get_text()) > 1.25 * len(second.get_text()):
+            right[name] = int(longest["data-right"] == "1")
+            guessed += 1 / len(options)
+    assert len(right) > 50
+    assert right.total() < 1.2 * guessed, f"shorten some of {sorted(right.elements())}"
+
+
 def enter(tab: Page) -> None:
     """Open the page and wait for what its scripts make."""
     tab.goto(URL)

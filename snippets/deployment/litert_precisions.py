@@ -246,6 +246,11 @@ size = {row[0]: row[1] for row in rows}
 error = {row[0]: row[2] for row in rows}
 accuracy = {row[0]: row[3] for row in rows}
 keras_accuracy = float((expected.argmax(1) == y_test).mean())
+dense_8_bits = [
+    row
+    for row in wide_rows
+    if row[0] == "dense" and row[1] in ("dynamic range", "int8")
+]
 input_scale, input_zero = given["quantization"]
 claims = {
     "float32_is_the_same_model": error["float32"] < 1e-5,
@@ -273,16 +278,8 @@ claims = {
         )
     )
     < 0.5,
-    "wide_int8_weights_are_a_quarter": all(
-        row[2] < 0.27
-        for row in wide_rows
-        if row[0] == "dense" and row[1] in ("dynamic range", "int8")
-    ),
-    "dense_layers_gain_from_8_bits": all(
-        row[3] > 1.5
-        for row in wide_rows
-        if row[0] == "dense" and row[1] in ("dynamic range", "int8")
-    ),
+    "wide_int8_weights_are_a_quarter": all(row[2] < 0.27 for row in dense_8_bits),
+    "dense_layers_gain_from_8_bits": all(row[3] > 1.5 for row in dense_8_bits),
     "fewer_bits_save_hardly_any_time": min(took.values()) > 0.8 * took["float32"],
     "faster_than_a_keras_call": one_call["eager"] > 10 * one_call["litert"],
     "faster_than_a_compiled_call": one_call["compiled"] > 2 * one_call["litert"],

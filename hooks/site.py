@@ -279,7 +279,8 @@ def on_build_error(error: Exception) -> None:
 
 
 def on_serve(server: LiveReloadServer, config: MkDocsConfig, builder: Any) -> LiveReloadServer:
-    """Render only what an edit can change."""
+    """Look at sources only, and render only what an edit can change."""
+    preview.pass_over_ignored(server, config)
     preview.attach(server, config)
     return server
 

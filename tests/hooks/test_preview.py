@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import os
 import socket
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from mkdocs.exceptions import Abort, PluginError
+from mkdocs.livereload import LiveReloadServer
 
 from hooks import programs, site
 from hooks.errors import ROOT, GuideError
-from hooks.preview import Preview, refuse_taken_port
+from hooks.preview import Preview, pass_over_ignored, refuse_taken_port
 from tests.site.serve import reserved
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from tests.until import until
 
 
 def preview(root: Path) -> Preview:
@@ -54,6 +54,38 @@ def test_a_file_that_goes_while_the_sources_are_looked_at_is_none(root: Path, mo
     listed: list[tuple[str, list[str], list[str]]] = [(str(root / "docs"), [], ["page.md", "gone.md"])]
     monkeypatch.setattr(os, "walk", lambda top: listed if top == root / "docs" else [])
     assert set(preview(root).seen) == {root / "docs" / "page.md", root / "mkdocs.yml"}
+
+
+def test_a_server_looks_at_sources_and_at_nothing_that_was_installed_beside_them(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    docs, snippets = root / "docs", root / "snippets"
+    for name in ("demo/node_modules/package", "demo/__pycache__"):
+        (snippets / name).mkdir(parents=True)
+    theme = SimpleNamespace(dirs=[str(root / "theme")])  # is not watched
+    config = SimpleNamespace(docs_dir=str(docs), config_file_path=str(root / "mkdocs.yml"), theme=theme)
+    server = LiveReloadServer(lambda: None, "127.0.0.1", 0, str(root / "site"), polling_interval=0.01)
+    listed, scan = set(), os.scandir
+
+    def scandir(folder: str) -> Any:
+        listed.add(Path(folder))
+        return scan(folder)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    server.watch(str(docs))  # as MkDocs does before it asks the plugins
+    server.watch(config.config_file_path)
+    pass_over_ignored(server, config)  # type: ignore[arg-type]
+    server.watch(str(snippets))  # and after it
+    server.observer.start()
+    try:
+        for edited in (docs / "page.md", root / "mkdocs.yml", snippets / "demo" / "program.py"):
+            server._want_rebuild = False
+            until(lambda: edited.write_text("") or server._want_rebuild, f"{edited} is seen to change")  # noqa: B023
+    finally:
+        server.observer.stop()
+        server.observer.join()
+        server.server_close()
+    assert listed == {root, docs, snippets, snippets / "demo"}  # the root for mkdocs.yml, without its folders
 
 
 def test_a_page_that_goes_lets_the_whole_site_be_built(root: Path, page: Path) -> None:

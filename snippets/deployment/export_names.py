@@ -6,7 +6,7 @@
 # devices = 0
 # seconds = 120
 # ///
-"""Which names an export gives to inputs and outputs: of a functional model, and of a subclass of keras.Model."""
+"""Which names an export gives to inputs and outputs: of functional models, and of a subclass of keras.Model."""
 
 import pathlib
 import tempfile
@@ -63,6 +63,23 @@ named = names(model, input_signature=[spec])
 print("after a call:        ", *unnamed)
 print("with input_signature:", *named)
 # --8<-- [end:subclass]
+
+# --8<-- [start:several]
+place = keras.Input((2,), name="place")
+both = keras.layers.Concatenate()([rooms, place])
+model = keras.Model([rooms, place], keras.layers.Dense(1)(both))
+specs = [
+    tf.TensorSpec((None, 3), tf.float32, name="rooms"),
+    tf.TensorSpec((None, 2), tf.float32, name="place"),
+]
+try:
+    names(model, input_signature=specs)
+except ValueError as error:
+    errors["flat"] = f"ValueError: {error}"
+    print(errors["flat"])
+nested = names(model, input_signature=[specs])
+print("a list in the list:", *nested)
+# --8<-- [end:several]
 work.cleanup()
 
 claims = {
@@ -71,5 +88,7 @@ claims = {
     "a_dictionary_names_them": by_dictionary == (["rooms"], ["price", "risk"]),
     "a_subclass_must_be_called_first": "not yet been built" in errors["not_built"],
     "its_input_has_no_name": unnamed == (["args_0"], ["output_0"]),
+    "several_inputs_are_one_argument": "flat" in errors
+    and nested == (["place", "rooms"], ["output_0"]),
     "a_signature_names_it": named == (["rooms"], ["output_0"]),
 }

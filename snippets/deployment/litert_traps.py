@@ -20,6 +20,7 @@ from pathlib import Path
 import keras
 import numpy as np
 import tensorflow as tf
+from ai_edge_litert import schema_py_generated as schema
 from ai_edge_litert.interpreter import Interpreter
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
@@ -226,6 +227,56 @@ for name in ("litert.py", "keras.py", "digits.py"):
     print(f"{name:9}", last_lines[name].partition(" (most")[0])
 # --8<-- [end:name]
 
+
+# --8<-- [start:inputs]
+rooms, place = keras.Input((3,), name="rooms"), keras.Input((3,), name="place")
+minus = keras.layers.Dense(1)
+net = keras.Model([rooms, place], minus(keras.layers.Concatenate()([rooms, place])))
+minus.set_weights([np.repeat([[1.0], [-1.0]], 3, axis=0), np.zeros(1)])
+random = np.random.default_rng(0)
+ones = random.random((50, 1, 3), "float32")  # up to 1
+hundreds = 100 * random.random((50, 1, 3), "float32")  # up to 100
+pairs = list(zip(ones, hundreds, strict=True))
+examples = {
+    "dictionaries": lambda: ({"rooms": r, "place": p} for r, p in pairs),
+    "lists": lambda: ([r, p] for r, p in pairs),
+}
+differences = (ones - hundreds).sum(axis=2)
+subtracts = {}
+for kind, yielded in examples.items():
+    content = export(
+        net,
+        optimizations=[tf.lite.Optimize.DEFAULT],
+        representative_dataset=yielded,
+        target_spec={"supported_ops": [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]},
+    )
+    ask_net = Interpreter(model_content=content).get_signature_runner()
+    by_net = [ask_net(rooms=r, place=p)["output_0"][0] for r, p in pairs]
+    subtracts[kind] = np.allclose(by_net, differences, atol=3)
+    print(f"examples as {kind}: the file subtracts rightly: {subtracts[kind]}")
+# --8<-- [end:inputs]
+
+
+# --8<-- [start:versions]
+def version(**options):
+    """Return the version of the dense layers' operation in a file."""
+    content = export(input_signature=one_image, **options)
+    codes = schema.ModelT.InitFromPackedBuf(content, 0).operatorCodes
+    dense = schema.BuiltinOperator.FULLY_CONNECTED
+    return max(code.version for code in codes if code.builtinCode == dense)
+
+
+dynamic = {"optimizations": [tf.lite.Optimize.DEFAULT]}
+one_scale = {"_experimental_disable_per_channel_quantization_for_dense_layers": True}
+versions = {
+    "float32": version(),
+    "dynamic range": version(**dynamic),
+    "dynamic range, one scale per layer": version(**dynamic, **one_scale),
+}
+for name, number in versions.items():
+    print(f"{name}: FULLY_CONNECTED version {number}")
+# --8<-- [end:versions]
+
 small = {
     "optimizations": [tf.lite.Optimize.DEFAULT],
     "representative_dataset": lambda: ([image[None]] for image in x_train[:50]),
@@ -274,6 +325,10 @@ claims = {
     "a_program_called_keras_fails_alike": last_lines["keras.py"]
     == last_lines["litert.py"],
     "another_name_runs": last_lines["digits.py"] == "it runs",
+    "examples_by_name_are_right": subtracts["dictionaries"],
+    "a_list_in_the_models_order_is_wrong": not subtracts["lists"],
+    "one_scale_lowers_the_version": versions["dynamic range"] == 12
+    and versions["dynamic range, one scale per layer"] < 12,
     "int8_needs_examples": "representative_dataset" in no_examples,
 }
 measures = {

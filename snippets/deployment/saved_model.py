@@ -182,9 +182,10 @@ same = float(np.max(np.abs(answer["probability"] - by_keras[:5]))) < 1e-6
 def attempt(name, call):
     try:
         call()
-    except (TypeError, ValueError, NotImplementedError) as error:
+    except (TypeError, ValueError, NotImplementedError, OSError) as error:
         # The folder differs from run to run.
         text = str(error).partition(" You can attempt")[0].replace(work.name, "models")
+        text = text.rpartition("Exception encountered: ")[2]
         errors[name] = f"{type(error).__name__}: {text}"
         print(errors[name])
 
@@ -226,7 +227,8 @@ print("under tf.function, 30 is taken for 16:", taken_for_16)
 folder = str(base / "digits" / "1")
 layer = keras.layers.TFSMLayer(folder, call_endpoint="serving_default")
 again = layer(x_test)
-print(type(again).__name__, sorted(again))
+names_of_layer = sorted(again)
+print(type(again).__name__, names_of_layer)
 layer_equal = float(np.max(np.abs(again["output_0"] - by_keras))) < 1e-6
 print("equal to Keras:", layer_equal)
 # --8<-- [end:layer]
@@ -299,6 +301,39 @@ first, second = (dropping(x_train, training=True) for _ in range(2))
 moved = not agree(averages, dropping.non_trainable_weights)
 print("Keras: averages unchanged:", not moved, "- no dropout:", agree(first, second))
 # --8<-- [end:as_in_inference]
+
+# --8<-- [start:layer_trains]
+negatives = 1 - x_train  # the data has changed
+layer = keras.layers.TFSMLayer(folder, call_endpoint="serve")
+tuned = keras.Sequential([keras.Input((8, 8, 1)), layer])
+untuned = tuned.predict(negatives, verbose=0)
+tuned.compile("adam", "sparse_categorical_crossentropy")
+attempt("slots", lambda: tuned.fit(negatives, y_train, verbose=0))
+
+tuned.compile(keras.optimizers.SGD(0.1), "sparse_categorical_crossentropy")
+tuned.fit(negatives, y_train, batch_size=32, epochs=10, verbose=0)
+answers = tuned.predict(negatives, verbose=0)
+right = [float(np.mean(p.argmax(axis=1) == y_train)) for p in (untuned, answers)]
+print("trained with SGD, right more often:", right[1] > right[0] + 0.1)
+
+tuned.save(base / "tuned.keras")
+trusted = keras.models.load_model(base / "tuned.keras", safe_mode=False)
+in_the_file = np.allclose(trusted.predict(negatives, verbose=0), answers, atol=1e-6)
+tuned.export(base / "digits" / "2", verbose=False)
+shipped = tf.saved_model.load(base / "digits" / "2")
+exported = np.allclose(shipped.serve(negatives), answers, atol=1e-6)
+print("its weights are in the Keras file:", in_the_file, "- exported:", exported)
+
+without = keras.layers.TFSMLayer(str(base / "dropping"), call_endpoint="serve")
+calls = [without(x_train, training=True) for _ in range(2)]
+print("no dropout:", agree(*calls))
+
+(base / "digits" / "1").rename(base / "moved")
+attempt(
+    "no_folder",
+    lambda: keras.models.load_model(base / "tuned.keras", safe_mode=False),
+)
+# --8<-- [end:layer_trains]
 work.cleanup()
 
 # Whole numbers from 0 to 16 into the first export, which wants 0 to 1: cast, not divided.
@@ -332,7 +367,7 @@ claims = {
     "preprocessing_is_inside": same,
     "save_to_a_folder_raises": "save_folder" in errors,
     "load_model_refuses_the_folder": "load_folder" in errors,
-    "layer_answers_as_the_signature_does": sorted(again) == ["output_0"]
+    "layer_answers_as_the_signature_does": names_of_layer == ["output_0"]
     and layer_equal,
     "a_layer_by_string_is_saved_and_trusted_by_hand": trusted_equal
     and {"load_layer", "save_layer"} <= set(errors),
@@ -342,6 +377,16 @@ claims = {
     and moved
     and len(frozen.non_trainable_variables) >= 2
     and None not in slopes_of_all,
+    "sgd_trains_a_layer": np.allclose(
+        untuned, model.predict(negatives, verbose=0), atol=1e-6
+    )
+    and right[1] > right[0] + 0.1,
+    "adam_does_not": "slots" in errors,
+    "a_layer_runs_without_dropout": agree(*calls) and not agree(first, second),
+    "a_keras_file_holds_its_weights": in_the_file
+    and not np.allclose(answers, untuned, atol=0.1),
+    "a_trained_layer_exports": exported,
+    "a_keras_file_needs_the_folder": "no_folder" in errors,
     "training_parts_are_lost": not any(hasattr(loaded, name) for name in lost),
     "keras_file_keeps_training_parts": all(hasattr(back, name) for name in lost),
     "keras_file_goes_on_training": int(back.optimizer.iterations) > steps_before > 0,

@@ -100,6 +100,24 @@ for name, logits in {
     print(", ".join(f"{share:.2f}" for share in found))
 # --8<-- [end:scores]
 
+# --8<-- [start:dice]
+truth = np.eye(len(CLASSES), dtype="float32")[y_test]  # one-hot
+answers = {
+    "background everywhere": background,
+    "network": np.array(keras.ops.softmax(plain)),
+}
+axes = {"by default": None, "each image": (1, 2, 3), "each image and class": (1, 2)}
+dice = {}
+for axis_name, axis in axes.items():
+    for name, chances in answers.items():
+        loss = float(keras.losses.Dice(axis=axis)(truth, chances))
+        dice[axis_name, name] = loss
+        print(f"Dice {axis_name:21} {name:22} {loss:.2f}")
+numbers = y_test[..., None].astype("float32")  # not one-hot
+wrong = float(keras.losses.Dice()(numbers, answers["network"]))
+print(f"with class numbers: no error, {wrong:.2f}")
+# --8<-- [end:dice]
+
 
 def iou(logits):
     """Return the mean IoU by NumPy: pixels in both, divided by pixels in either, over the classes."""
@@ -110,6 +128,12 @@ def iou(logits):
             for c in range(len(CLASSES))
         ]
     )
+
+
+def dice_by_hand(chances, axis):
+    """Return the Dice loss by NumPy: one ratio for each index that `axis` leaves, and their mean."""
+    both = (truth * chances).sum(axis=axis)
+    return np.mean(1 - 2 * both / (truth.sum(axis=axis) + chances.sum(axis=axis)))
 
 
 errors = {}
@@ -137,6 +161,19 @@ claims = {
         abs(empty_iou - empty_accuracy / 3) < 1e-3
     ),
     "network_beats_background_everywhere": plain_iou > empty_iou + 0.1,
+    "dice_is_numpy": all(
+        np.isclose(loss, dice_by_hand(answers[name], axes[axis_name]), atol=1e-3)
+        for (axis_name, name), loss in dice.items()
+    ),
+    "dice_by_default_is_low_for_background": dice["by default", "background everywhere"]
+    < 0.1,
+    "dice_of_each_class_is_low_for_background": dice[
+        "each image and class", "background everywhere"
+    ]
+    < 0.1,
+    "dice_with_class_numbers_is_right": bool(
+        np.isclose(wrong, dice["by default", "network"], atol=0.01)
+    ),
     "weights_find_more_of_both": all(
         w > p for w, p in zip(weighted_found[1:], plain_found[1:], strict=True)
     ),

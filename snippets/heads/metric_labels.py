@@ -47,6 +47,8 @@ calls = {
         outputs,
     ),
     'F1Score(average="macro")': (metrics.F1Score(average="macro"), one_hot, outputs),
+    "Precision()": (metrics.Precision(), one_hot, outputs),
+    "Precision(class_id=2)": (metrics.Precision(class_id=2), one_hot, outputs),
     "SparseCategoricalCrossentropy(ignore_class=-1)": (
         losses.SparseCategoricalCrossentropy(ignore_class=-1),
         gaps,
@@ -72,6 +74,7 @@ def f1(truth, said):
 smooth = 0.9 * yes + 0.05
 best_two = np.argsort(outputs, axis=1)[:, -2:]
 in_two = (best_two == number[:, None]).any(axis=1).mean()
+above = outputs > 0.5  # a row without any True names no class
 labelled = gaps >= 0
 of_class = np.log(outputs[labelled, gaps[labelled]])
 by_hand = [
@@ -81,6 +84,8 @@ by_hand = [
     in_two,
     in_two,
     f1(one_hot, np.eye(3)[outputs.argmax(axis=1)]).mean(),
+    one_hot[above].mean(),
+    one_hot[above[:, 2], 2].mean(),
     -of_class.mean(),  # over the rows that have a label
     f1(several, each > 0.5).mean(),
 ]
@@ -100,6 +105,8 @@ mistakes = {
     "f1_flat": lambda: metrics.F1Score(threshold=0.5)(yes[:, 0], chance[:, 0]),
     "f1_column": lambda: metrics.F1Score(average="macro")(number[:, None], outputs),
     "f1_numbers": lambda: metrics.F1Score(average="macro")(number, outputs),
+    "precision_numbers": lambda: metrics.Precision()(number, outputs),
+    "precision_class_id": lambda: metrics.Precision(class_id=2)(number, outputs),
     "top_k_one_hot": lambda: metrics.SparseTopKCategoricalAccuracy(k=2)(
         one_hot, outputs
     ),
@@ -125,6 +132,8 @@ shown = {
     "SparseTopKCategoricalAccuracy(k=2)": (classes, "class numbers, shape (n,)"),
     "TopKCategoricalAccuracy(k=2)": (classes, "one-hot rows, shape (n, C)"),
     'F1Score(average="macro")': (classes, "one-hot rows, shape (n, C)"),
+    "Precision()": (classes, "one-hot rows, shape (n, C)"),
+    "Precision(class_id=2)": (classes, "one-hot rows, shape (n, C)"),
     "SparseCategoricalCrossentropy(ignore_class=-1)": (
         "one of C classes, some rows without a label",
         "class numbers and -1, shape (n,)",
@@ -143,7 +152,11 @@ claims = {
         np.isclose(silent.get("f1_column", np.nan), by_hand[5], atol=1e-3)
     ),
     "class_numbers_in_a_column_raise": "f1_column" in errors,
-    "class_numbers_raise": {"f1_numbers", "top_k_numbers"} <= set(errors),
+    "class_numbers_raise": {"f1_numbers", "top_k_numbers", "precision_numbers"}
+    <= set(errors),
+    "precision_of_one_class_with_numbers_is_right": bool(
+        np.isclose(silent.get("precision_class_id", np.nan), by_hand[7], atol=1e-3)
+    ),
     "flat_labels_raise": "f1_flat" in errors,
     "ignored_rows_count_in_the_mean": bool(
         np.isclose(

@@ -59,6 +59,27 @@ except ValueError as error:
     errors["class_weight"] = f"ValueError: {error}"
 
 
+# --8<-- [start:metrics]
+def reported_with(metrics):
+    """Return what `evaluate` reports with these metrics, apart from the losses."""
+    model.compile(
+        "sgd", {"price": "mse", "sold": "binary_crossentropy"}, metrics=metrics
+    )
+    values = model.evaluate(x, targets, verbose=0, return_dict=True)
+    return {name: value for name, value in values.items() if "loss" not in name}
+
+
+two = reported_with(["mae", "accuracy"])
+each = reported_with({"price": ["mae"], "sold": ["accuracy", "mae"]})
+print("a list of two:", *two)
+print("a list for each head:", *each)
+try:
+    reported_with(["accuracy"])
+except ValueError as error:
+    errors["one_metric"] = f"ValueError: {str(error).splitlines()[1]}"
+# --8<-- [end:metrics]
+
+
 def near(some, other):
     return bool(np.isclose(some, other, rtol=1e-3))
 
@@ -73,6 +94,12 @@ claims = {
     ),
     "total_is_the_mean": near(reported["loss"], total / 2),
     "class_weight_raises": "class_weight" in errors,
+    "a_list_of_two_is_one_for_each_head": set(two) == {"price_mae", "sold_accuracy"},
+    "a_list_of_two_is_two_for_each_head": len(two) == 4,
+    "a_dictionary_names_each_head": set(each) == set(two) | {"sold_mae"}
+    and near(each["price_mae"], np.mean(np.abs(said["price"] - price)))
+    and near(each["sold_mae"], np.mean(np.abs(said["sold"] - sold))),
+    "one_metric_in_a_list_raises": "one_metric" in errors,
     "row_weights_reach_one_head": near(weighed["sold_loss"], weighed_entropy)
     and near(weighed["price_loss"], reported["price_loss"])
     and not near(weighed["sold_loss"], reported["sold_loss"]),

@@ -9,6 +9,8 @@
 """Each task's loss under MirroredStrategy: scaled right, the gradient is that of one device; scaled wrong, N times."""
 
 # --8<-- [start:setup]
+import functools
+
 import keras
 import numpy as np
 import tensorflow as tf
@@ -163,36 +165,53 @@ class OneNumber(keras.losses.Loss):
         return one_number(y, prediction)
 
 
-def one_step_of_fit(where, loss):
+def one_step_of_fit(where, loss, head, x, y):
     """Return the loss that `fit` reports and the weights after one step of SGD, from zero."""
     with where.scope():
-        model = keras.Sequential(
-            [
-                keras.Input((64,)),
-                keras.layers.Dense(1, use_bias=False, kernel_initializer="zeros"),
-            ]
-        )
+        layer = head(use_bias=False, kernel_initializer="zeros")
+        model = keras.Sequential([keras.Input(x.shape[1:]), layer])
         model.compile(keras.optimizers.SGD(0.01), loss=loss)
-    data = tf.data.Dataset.from_tensors((x, tasks["regression"][1].astype("float32")))
+    data = tf.data.Dataset.from_tensors((x, y))
     history = model.fit(data, shuffle=False, verbose=0).history
     return history["loss"][0], model.get_weights()[0]
 
 
-one_device = tf.distribute.OneDeviceStrategy(devices[0].name)
+def of_one_device(losses, head, x, y):
+    """Return loss and step under the strategy, as multiples of those on one device."""
+    one_device = tf.distribute.OneDeviceStrategy(devices[0].name)
+    found = {}
+    for name, loss in losses.items():
+        (value, step), (reported, step_of_all) = (
+            one_step_of_fit(where, loss, head, x, y) for where in (one_device, strategy)
+        )
+        found[name] = (reported / value, times(step, step_of_all))
+        print(f"{name:26} loss {found[name][0]:.2f}, step {found[name][1]:.2f}")
+    return found
+
+
 losses = {
     "'mse'": "mse",
     "function, one for each row": one_for_each_row,
     "function, one number": one_number,
     "Loss subclass, one number": OneNumber(),
 }
-of_fit = {}
-for name, loss in losses.items():
-    (value, step), (reported, steps_of_all) = (
-        one_step_of_fit(where, loss) for where in (one_device, strategy)
-    )
-    of_fit[name] = (reported / value, times(step, steps_of_all))
-    print(f"{name:26} loss {of_fit[name][0]:.2f}, step {of_fit[name][1]:.2f}")
+number = functools.partial(keras.layers.Dense, 1)
+progress = tasks["regression"][1].astype("float32")
+of_fit = of_one_device(losses, number, x, progress)
 # --8<-- [end:fit]
+
+# --8<-- [start:ratio]
+pictures = np.tile(x[:12], (replicas, 1)).reshape(-1, 8, 8, 1)  # alike on each replica
+ink = np.concatenate([pictures > 0.5, pictures <= 0.5], axis=-1).astype("float32")
+losses = {
+    "Dice()": keras.losses.Dice(),
+    "Tversky()": keras.losses.Tversky(),
+    "Dice(axis=(1, 2, 3))": keras.losses.Dice(axis=(1, 2, 3)),
+    "Tversky(axis=(1, 2, 3))": keras.losses.Tversky(axis=(1, 2, 3)),
+}
+pixels = functools.partial(keras.layers.Conv2D, 2, 1, activation="softmax")
+of_ratio = of_one_device(losses, pixels, pictures, ink)
+# --8<-- [end:ratio]
 
 names = list(scalings(None, None))
 
@@ -227,6 +246,16 @@ claims = {
     "subclass_with_one_number_is_the_same": bool(
         np.allclose(
             of_fit["Loss subclass, one number"], of_fit["function, one number"], 1e-3
+        )
+    ),
+    "dice_steps_and_reports_n_times": bool(
+        np.allclose([of_ratio["Dice()"], of_ratio["Tversky()"]], replicas, 1e-3)
+    ),
+    "dice_with_an_axis_is_right": bool(
+        np.allclose(
+            [of_ratio["Dice(axis=(1, 2, 3))"], of_ratio["Tversky(axis=(1, 2, 3))"]],
+            1,
+            1e-3,
         )
     ),
     "same_for_each_task": all(

@@ -5,13 +5,19 @@
 # [tool.guide]
 # devices = 1
 # ///
-"""Stop `fit` in its second epoch, start it again under BackupAndRestore, and count the rows: tf_keras and Keras 3."""
+"""Stop `fit` in its second epoch, start it again under BackupAndRestore, and count the rows: tf_keras and Keras 3.
+
+Then stop it inside a save, give it a model without shapes, and keep a file of one's own in its folder.
+"""
 
 import contextlib
+import pathlib
+import shutil
 import tempfile
 from collections import Counter
 
 import keras
+import numpy as np
 import tensorflow as tf
 import tf_keras
 
@@ -64,6 +70,70 @@ for case in [(name, freq) for freq in ("epoch", 2) for name in libraries]:
     print("  in two epochs, how often each row came:", *times[case])
 # --8<-- [end:compare]
 
+
+# --8<-- [start:cut]
+def train(folder, copy=None, **options):
+    """Train for three epochs, from the backup if there is one. Return the epochs done, and the weights.
+
+    In the middle of the second save, copy the folder as it is on the disk: if the
+    process were killed at this moment, the same would be left.
+    """
+    saves = []
+
+    class Copying(keras.layers.Dense):
+        def save_own_variables(self, store):
+            super().save_own_variables(store)
+            saves.append(self)
+            if copy and len(saves) == 2:
+                shutil.copytree(folder, copy)
+
+    model = keras.Sequential([keras.Input((1,)), Copying(1)])
+    model.compile("sgd", "mse")
+    backup = keras.callbacks.BackupAndRestore(folder, **options)
+    x = tf.range(float(ROWS))[:, None]
+    done = model.fit(x, x, epochs=3, callbacks=[backup], verbose=0).epoch
+    return done, model.get_weights()
+
+
+starts, same, errors = {}, {}, {}
+for double in (False, True):
+    with tempfile.TemporaryDirectory() as place:
+        cut = f"{place}/cut"
+        _, undisturbed = train(f"{place}/backup", cut, double_checkpoint=double)
+        try:
+            starts[double], weights = train(cut, double_checkpoint=double)
+            same[double] = all(map(np.allclose, weights, undisturbed))
+        except OSError as error:
+            starts[double] = same[double] = None
+            errors["cut"] = f"OSError: {error}"
+    print(f"double_checkpoint={double}: epochs done after the cut:", starts[double])
+    print("  weights of the undisturbed run:", same[double])
+# --8<-- [end:cut]
+
+# --8<-- [start:folder]
+left, unbuilt = {}, {}
+for name, library in libraries.items():
+    with tempfile.TemporaryDirectory() as place:
+        yours = pathlib.Path(place, "backup", "best.txt")
+        yours.parent.mkdir()
+        yours.write_text("a file of yours")
+        backup = library.callbacks.BackupAndRestore(str(yours.parent))
+        model = library.Sequential([library.layers.Dense(1)])  # no Input
+        model.compile("sgd", "mse")
+        x = tf.range(float(ROWS))[:, None]
+        try:
+            model.fit(x, x, callbacks=[backup], verbose=0)
+            unbuilt[name] = "starts"
+        except ValueError as error:
+            errors["unbuilt"] = f"ValueError: {error}".partition(" Model <")[0]
+            unbuilt[name] = "fails"
+            model.build((None, 1))
+            model.fit(x, x, callbacks=[backup], verbose=0)
+        left[name] = yours.exists()
+    print(f"{name}: without an Input, fit {unbuilt[name]};", end=" ")
+    print("your file in the folder is left:", left[name])
+# --8<-- [end:folder]
+
 EPOCH = ROWS // BATCH
 claims = {
     "by_epochs_every_row_comes_equally_often": all(
@@ -82,4 +152,9 @@ claims = {
     "keras_3_counts_the_first_rows_once_more": sorted({*times["Keras 3", 2]})
     == [EPOCHS, EPOCHS + 1]
     and updates["Keras 3", 2] == STOP - 1 + EPOCH,
+    "after_a_cut_save_it_starts_again": starts[False] is not None,
+    "with_double_checkpoint_it_goes_on": starts[True] == [1, 2] and same[True],
+    "keras_3_needs_an_input": unbuilt == {"tf_keras": "starts", "Keras 3": "fails"},
+    "keras_3_leaves_your_file": left["Keras 3"],
+    "tf_keras_leaves_your_file": left["tf_keras"],
 }

@@ -138,6 +138,31 @@ print("both of them schedules, halved by then:", schedule_again)
 print("a schedule in place of a rate:", changed)
 # --8<-- [end:rates]
 
+
+# --8<-- [start:refused]
+def cosine():
+    return keras.optimizers.SGD(keras.optimizers.schedules.CosineDecay(RATE, 10**6))
+
+
+on_a_schedule = build(cosine)
+reduce = keras.callbacks.ReduceLROnPlateau("loss", patience=1, min_delta=1000.0)
+each_epoch = keras.callbacks.LearningRateScheduler(lambda epoch: RATE / 2)
+refused = {}
+for callback in (reduce, each_epoch):
+    try:
+        fit(on_a_schedule, LARGE, callback)
+    except TypeError as error:
+        refused[type(callback).__name__] = f"TypeError: {error}"
+try:
+    on_a_schedule.optimizer.learning_rate = RATE / 2
+except TypeError as error:
+    refused["an assignment"] = f"TypeError: {error}"
+print("raise the same error:", ", ".join(refused))
+on_a_schedule.optimizer.learning_rate = halving(RATE)
+last_on_schedule = fit(on_a_schedule, LARGE)
+print("another schedule is taken:", bool(np.isfinite(last_on_schedule)))
+# --8<-- [end:refused]
+
 # --8<-- [start:numerics]
 tf.debugging.enable_check_numerics()  # before the model is traced
 try:
@@ -193,9 +218,15 @@ claims = {
     and after < first,
     "a_new_schedule_counts_on": schedule_again == 0.01,
     "a_schedule_in_place_of_a_rate_raises": changed == "ValueError",
+    "a_rate_in_place_of_a_schedule_is_refused": len(refused) == 3
+    and len(set(refused.values())) == 1,
+    "another_schedule_is_taken": bool(np.isfinite(last_on_schedule)),
     "check_numerics_raises": found != "no error",
     "warm_up_is_enough": warmed,
     "the_old_rate_trains": slow,
     "adam_with_the_square_root_trains": adam,
 }
-errors = {"numerics": f"InvalidArgumentError: ... {found}"}
+errors = {
+    "numerics": f"InvalidArgumentError: ... {found}",
+    "refused": refused["an assignment"],
+}

@@ -148,6 +148,27 @@ for name, same_rows in (("near 4000", far), ("near 0", far - np.float32(4000))):
         print(f"{name}, synchronized={synchronized}: the variance is {found}")
 # --8<-- [end:variance]
 
+# --8<-- [start:steps]
+near_ten = np.tile([[9.0], [11.0]], (1600, 1)).astype("float32")
+targets = near_ten - 10
+left, losses = {}, {}
+for steps, momentum in ((800, 0.99), (100, 0.99), (100, 0.99**8)):
+    keras.utils.set_random_seed(1)
+    layer = keras.layers.BatchNormalization(momentum=momentum)
+    model = keras.Sequential([keras.Input((1,)), layer, keras.layers.Dense(1)])
+    model.compile(keras.optimizers.SGD(0.1), loss="mse")
+    size = len(near_ten) // steps
+    model.fit(near_ten, targets, size, shuffle=False, verbose=0)
+    # It began at 0. What is missing to the mean is what is left of that.
+    missing = 1 - layer.moving_mean.numpy()[0] / near_ten.mean()
+    left[steps, momentum] = float(missing)
+    trained = float(np.mean((model(near_ten, training=True) - targets) ** 2))
+    tested = float(np.mean((model(near_ten, training=False) - targets) ** 2))
+    losses[steps, momentum] = trained, tested
+    print(f"{steps} steps of {size} rows, momentum {momentum:.3f}:", end=" ")
+    print(f"{missing:.0%} left, loss {trained:.2f}, validation {tested:.2f}")
+# --8<-- [end:steps]
+
 
 def all_reduces(with_gradient):
     """Count the all-reduces of one replica in the graph of a synchronised layer."""
@@ -191,6 +212,13 @@ claims = {
     "a_mask_ends_the_synchronisation": replicas > 1 and apart[True] > 1e-3,
     "synchronised_variance_far_from_0_is_wrong": off.pop(("near 4000", True)) > 0.5,
     "the_other_variances_are_right": max(off.values()) < 0.01,
+    "averages_keep_momentum_to_the_steps": all(
+        abs(share - momentum**steps) < 1e-3 for (steps, momentum), share in left.items()
+    ),
+    "too_few_steps_spoil_validation": losses[100, 0.99][0] < 0.1
+    and losses[100, 0.99][1] > 1,
+    "lower_momentum_cures_it": max(losses[100, 0.99**8]) < 0.1
+    and max(losses[800, 0.99]) < 0.1,
     "several_all_reduces_for_each_layer": replicas > 1
     and (forward, backward) == (3, 2),
 }

@@ -143,6 +143,32 @@ print("never improves, patience 3: epochs", *undisturbed)
 print("stopped after epoch", begun[-1], "and restarted: epochs", *restarted)
 # --8<-- [end:again]
 
+
+# --8<-- [start:best]
+def best_file(path, rate, **options):
+    """Train at this rate, and return the loss of validation of the weights in the file."""
+    model = build(one)
+    model.optimizer.learning_rate = rate
+    keep = keras.callbacks.ModelCheckpoint(
+        path, save_best_only=True, save_weights_only=True, **options
+    )
+    model.fit(rows, validation_data=others, epochs=2, callbacks=[keep], verbose=0)
+    model.load_weights(path)
+    return model.evaluate(others, verbose=0)
+
+
+with tempfile.TemporaryDirectory() as folder:
+    path = f"{folder}/best.weights.h5"
+    best = best_file(path, RATE)
+    # A second start that is worse: it does not learn.
+    guarded = best_file(path, 0.0, initial_value_threshold=best)
+    replaced = best_file(path, 0.0)
+print(f"in the file after the first start: {best:.3f}")
+print(
+    f"after a worse start, with the threshold: {guarded:.3f}, without: {replaced:.3f}"
+)
+# --8<-- [end:best]
+
 # --8<-- [start:loop]
 model = build(many)
 optimizer = model.optimizer
@@ -183,6 +209,8 @@ claims = {
     "early_stopping_forgets_at_a_restart": undisturbed == [0, 1, 2, 3]
     and begun == [0, 1, 2]
     and restarted == [3, 4, 5, 6],
+    "a_worse_start_replaces_the_best_file": replaced > 1.05 * best,
+    "with_a_threshold_the_best_file_stays": bool(np.isclose(guarded, best, rtol=1e-4)),
     "restored_weights_are_not_the_averages": best_and_after[False][1]
     > 1.05 * best_and_after[False][0],
     "with_swap_on_epoch_they_are": bool(np.isclose(*best_and_after[True], rtol=1e-4)),

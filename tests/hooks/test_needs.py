@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dis
-from functools import partial
+from functools import cache, partial
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
@@ -173,13 +173,16 @@ def test_on_every_page_the_blocks_of_a_program_bind_its_names(request: pytest.Fi
     assert looked > 300
 
 
+@cache
 def flat(code: str) -> str:
     return "\n".join(line.strip() for line in code.strip().split("\n"))
 
 
-def stored(source: str) -> set[str]:
+@cache
+def stored(source: str) -> frozenset[str]:
     """Return the names that the top level of a module binds, imports among them."""
-    return {step.argval for step in dis.get_instructions(compile(source, "module", "exec")) if step.opname in STORES}
+    steps = dis.get_instructions(compile(source, "module", "exec"))
+    return frozenset(step.argval for step in steps if step.opname in STORES)
 
 
 def loaded(source: str) -> set[str]:

@@ -165,23 +165,15 @@ def test_a_program_that_goes_is_named(site: Site) -> None:
     site.shows(f"{PAGE}/", "seen_seven", gone=True)
 
 
-def test_a_mistake_in_what_builds_the_whole_site_leaves_the_pages(site: Site) -> None:
-    before = site.read()
+def test_what_stands_on_every_page_builds_them_all_and_a_mistake_in_it_none(site: Site) -> None:
+    before, times = site.read(), site.written()
     source = site.edit("docs/glossary.md", "\n### Replica\n", '\n```python\n--8<-- "no/such.py"\n```\n\n### Replica\n')
     site.says("there is no file snippets/no/such.py")
     assert "</html>" in site.answer(f"{PAGE}/"), "the server answers"
     assert site.read() == before
-    site.restore("docs/glossary.md", source.replace("\n### Replica\n\n", "\n### Replica\n\nSeen eight. ", 1))
-    site.shows("glossary/", "Seen eight.")
-    site.restore("docs/glossary.md", source)
-    site.shows("glossary/", "Seen eight.", gone=True)
-
-
-def test_what_stands_on_every_page_builds_them_all(site: Site) -> None:
-    times = site.written()
-    source = site.edit("docs/glossary.md", "\n### Replica\n\n", "\n### Replica\n\nSeen six. ")
-    site.shows(f"{PAGE}/", "Seen six.")
-    site.shows("glossary/", "Seen six.")
+    site.restore("docs/glossary.md", source.replace("\n### Replica\n\n", "\n### Replica\n\nSeen six. ", 1))
+    for page in (f"{PAGE}/", "glossary/"):
+        site.shows(page, "Seen six.")
     assert all(times[path] != when for path, when in site.written().items())
     site.restore("docs/glossary.md", source)
     for page in (f"{PAGE}/", "glossary/"):

@@ -106,6 +106,7 @@ mistakes = {
     "f1_column": lambda: metrics.F1Score(average="macro")(number[:, None], outputs),
     "f1_numbers": lambda: metrics.F1Score(average="macro")(number, outputs),
     "precision_numbers": lambda: metrics.Precision()(number, outputs),
+    "recall_numbers": lambda: metrics.Recall()(number, outputs),
     "precision_class_id": lambda: metrics.Precision(class_id=2)(number, outputs),
     "top_k_one_hot": lambda: metrics.SparseTopKCategoricalAccuracy(k=2)(
         one_hot, outputs

@@ -59,6 +59,17 @@ for name, wrong in without_cast.items():
         print(f"{name}: {errors[name]}")
 # --8<-- [end:no_cast]
 
+
+# --8<-- [start:keras]
+def by_keras(y, z):
+    return -keras.ops.sum(keras.ops.one_hot(y, 3) * keras.ops.log_softmax(z), -1)
+
+
+of_keras = network(by_keras)
+loss_of_keras = of_keras.evaluate(x, number, verbose=0)
+print(f"loss {loss_of_keras:.3f}")
+# --8<-- [end:keras]
+
 # --8<-- [start:load]
 with tempfile.TemporaryDirectory() as folder:
     path = Path(folder) / "model.keras"
@@ -74,14 +85,23 @@ equal = np.array_equal(predicts(x), model(x))
 print("without compiling, the same outputs:", equal)
 # --8<-- [end:load]
 
-scores = np.asarray(model(x), "float64")
-chances = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
-by_hand = np.mean(np.array(weight)[number] * -np.log(chances[np.arange(64), number]))
+
+def costs(model):
+    """Return the cross-entropy of each row, with NumPy."""
+    scores = np.asarray(model(x), "float64")
+    chances = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    return -np.log(chances[np.arange(64), number])
+
+
+by_hand = np.mean(np.array(weight)[number] * costs(model))
 claims = {
     "labels_keep_their_type": str(number.dtype) in arrived,
     "labels_arrive_as_float32": set(arrived) == {"float32"},
     "own_loss_is_numpy": bool(np.isclose(loss, by_hand, rtol=1e-3)),
     "each_raises_without_a_cast": set(without_cast) <= set(errors),
+    "one_hot_of_keras_needs_no_cast": bool(
+        np.isclose(loss_of_keras, costs(of_keras).mean(), rtol=1e-3)
+    ),
     "loading_finds_the_function": "load" not in errors,
     "custom_objects_restore_the_loss": bool(
         np.isclose(trains.evaluate(x, number, verbose=0), by_hand, rtol=1e-3)

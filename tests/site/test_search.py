@@ -139,19 +139,27 @@ WATCH = """
 """
 
 
-def test_a_script_that_does_not_come_is_asked_for_again(new_reader: NewReader, site: str) -> None:
+@pytest.mark.parametrize("typed", ["before", "after"])
+def test_a_script_that_does_not_come_is_asked_for_again(new_reader: NewReader, site: str, typed: str) -> None:
+    """A reader may type before the page knows that the script does not come, or after."""
     page = new_reader(base_url=site).new_page()
-    asked: list[str] = []
+    asked: list[Route] = []
 
-    def refuse_once(route: Route) -> None:
-        asked.append(route.request.url)
-        (route.abort if len(asked) == 1 else route.continue_)()
+    def hold_one(route: Route) -> None:
+        asked.append(route)
+        if len(asked) > 1:
+            route.continue_()
 
-    page.route("**/assets/search.js", refuse_once)
+    page.route("**/assets/search.js", hold_one)
     visit(page, "strategies/mirrored/")
-    with page.expect_event("requestfailed"):
+    with page.expect_request("**/assets/search.js"):
         page.keyboard.press("/")
-    page.keyboard.type("mirrored")
+    if typed == "before":
+        page.keyboard.type("mirrored")
+    with page.expect_event("requestfailed"):
+        asked[0].abort()
+    if typed == "after":
+        page.keyboard.type("mirrored")
     page.locator(".md-search-result__item").first.wait_for(state="attached")
     assert len(asked) == 2
 

@@ -107,4 +107,4 @@ claims = {
     "each_replica_is_traced": all(n == times for n, times in by_replicas.items()),
     "once_for_all_replicas": len(set(by_replicas.values())) == 1,
 }
-measures = {"ratio": round(ratio, 1), "replicas": len(devices)}
+measures = {"ratio": round(ratio, 1)}

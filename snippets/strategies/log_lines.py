@@ -40,14 +40,19 @@ for batch in strategy.experimental_distribute_dataset(tf.data.Dataset.range(8).b
     pass
 if slow:
     begin("a shuffle buffer that is slow to fill")
-    late = lambda n: [time.sleep(0.5), n][1]
-    data = tf.data.Dataset.range(24).map(lambda n: tf.numpy_function(late, [n], tf.int64))
+
+    def late(n):
+        time.sleep(0.5)
+        return n
+
+    data = tf.data.Dataset.range(24)
+    data = data.map(lambda n: tf.numpy_function(late, [n], tf.int64))
     next(iter(data.shuffle(24)))
 """
 # --8<-- [end:child]
 
 # --8<-- [start:run]
-# TensorFlow 2.21 and its forerunners begin a line in two ways; the level is a letter.
+# TensorFlow 2.20 and 2.21 begin a line in different ways; the level is a letter.
 LINE = re.compile(r"(?:([IWEF])\d{4} \S+ +\d+|\S+ \S+: ([IWEF])) \S+\] (.*)")
 
 
@@ -88,8 +93,10 @@ for part, lines in logs["0"].items():
 # --8<-- [end:run]
 
 # --8<-- [start:levels]
-both = "a loop over a distributed data set"
-shown = {level: {line[0] for line in parts[both]} for level, parts in logs.items()}
+distributed = "a loop over a distributed data set"
+shown = {
+    level: {letter for letter, _ in parts[distributed]} for level, parts in logs.items()
+}
 for level, letters in shown.items():
     print(f"TF_CPP_MIN_LOG_LEVEL={level}: lines of level", *sorted(letters) or ["none"])
 early = {level: {text for _, text in lines} for level, lines in before.items()}

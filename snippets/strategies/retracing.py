@@ -170,4 +170,3 @@ claims = {
     "several_models_are_warned_of": len(of_models) == 2,
 }
 errors = {"numbers": of_numbers[0], "models": of_models[0]}
-measures = {"replicas": len(devices)}

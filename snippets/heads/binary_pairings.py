@@ -149,6 +149,23 @@ for name in ("sigmoid, BCE", "softmax over 2, sparse CE", "sigmoid, MSE"):
     print(f"{early[name]:6.3f} after 25 steps in place of 60: {name}")
 # --8<-- [end:probabilities]
 
+# --8<-- [start:twice]
+possible = np.linspace(0, 1, 1001)  # outputs of the layer, the first sigmoid
+
+
+def best_output(chance):
+    """Return the output with the lowest mean loss for rows of which `chance` are ones, if a second sigmoid follows."""
+    loss_of = chance * np.log1p(np.exp(-possible))
+    loss_of += (1 - chance) * np.log1p(np.exp(possible))
+    return float(possible[loss_of.argmin()])
+
+
+chances = (0.3, 0.5, 0.6, 0.7, 0.8)
+best = {chance: best_output(chance) for chance in chances}
+for chance, output in best.items():
+    print(f"ones {chance:.0%} of the time: output {output:.2f}")
+# --8<-- [end:twice]
+
 notes = {
     "sigmoid, BCE": "the usual head",
     "linear, BCE(from_logits=True)": "the same head; apply the sigmoid when you predict",
@@ -157,7 +174,7 @@ notes = {
     "tanh, squared hinge, labels -1/1": "a score, no probability",
     "sigmoid, MSE": "works; the slope fades where the answer is badly wrong",
     "sigmoid, BCE(from_logits=True)": "Keras warns and uses the value before the sigmoid",
-    "sigmoid twice": f"as right as before, but the loss can never fall below {floor:.2f}: no number to trust",
+    "sigmoid twice": f"right on this easy set; outputs are no chances, the loss cannot fall below {floor:.2f}",
     "linear, BCE": "clipped to 0 and 1: no slope outside",
     "softmax over 1, BCE": "trains like the sigmoid, then answers 1 for everything",
     "sigmoid, categorical CE": "the loss is 0 from the start: nothing is learned",
@@ -190,6 +207,10 @@ claims = {
     "sigmoid_twice_stuck_above_floor": bool(
         floor - 1e-4 < last["sigmoid twice"] < floor + 0.1
     ),
+    "outputs_of_sigmoid_twice_are_chances": all(
+        abs(output - chance) < 0.05 for chance, output in best.items()
+    ),
+    "sigmoid_twice_calls_six_in_ten_a_no": best[0.6] < 0.5 < best[0.7],
     "keras_warns_about_categorical_ce_on_one_unit": "num_classes > 1"
     in warned["sigmoid, categorical CE"],
     "linear_outputs_leave_0_1": bool(

@@ -125,6 +125,30 @@ for name in (
     print(f"outputs of a row sum to 1: {probabilities[name]!s:5}  {name}")
 # --8<-- [end:sums]
 
+
+# --8<-- [start:twice]
+def best_outputs(chances, steps=5000):
+    """Return the outputs with the lowest mean loss for rows with these chances, if a second softmax follows.
+
+    Exponentiated gradient descent: the outputs stay above 0 and sum to 1.
+    """
+    p = np.full(len(chances), 1 / len(chances))
+    for _ in range(steps):
+        slope = np.exp(p) / np.exp(p).sum() - chances
+        p *= np.exp(-slope)
+        p /= p.sum()
+    return p
+
+
+leading = {}
+for first, second in ((0.2, 0.09), (0.25, 0.15), (0.3, 0.14)):
+    others = (1 - first - second) / 8
+    leading[first] = float(best_outputs(np.array([first, second] + 8 * [others]))[0])
+    print(
+        f"chances {first:.2f}, {second:.2f}, eight of {others:.2f}: output {leading[first]:.2f} for the first"
+    )
+# --8<-- [end:twice]
+
 notes = {
     "softmax, sparse CE, integers": "the usual head",
     "softmax, categorical CE, one-hot": "the same, other label encoding",
@@ -132,7 +156,7 @@ notes = {
     "linear, categorical hinge, one-hot": "a score, no probability",
     "sigmoid, BCE, one-hot": "ten yes-or-no questions; rows do not sum to 1",
     "softmax, MSE, one-hot": "works; the slope fades where the answer is badly wrong",
-    "softmax twice": "right answers, but the loss can never fall below 1.46",
+    "softmax twice": "right answers; outputs are no chances, and the loss cannot fall below 1.46",
     "linear, sparse CE": "outputs outside 0 to 1 are clipped and have no slope",
     "relu, sparse CE": "the same with fewer ways out",
     "sigmoid, sparse CE, integers": "Keras trains it as softmax and predicts with sigmoid",
@@ -156,6 +180,10 @@ claims = {
     "relu_head_learns": bool(accuracy["relu, sparse CE"] > 0.5),
     "softmax_twice_stuck": bool(last["softmax twice"] > floor - 1e-3),
     "softmax_twice_right_above_nine_tenths": bool(accuracy["softmax twice"] > 0.9),
+    "outputs_of_softmax_twice_are_chances": all(
+        abs(output - chance) < 0.05 for chance, output in leading.items()
+    ),
+    "softmax_twice_is_sure_of_a_chance_of_three_tenths": leading[0.3] > 0.99,
     "softmax_twice_raises_or_fails": bool(accuracy["softmax twice"] < 0.5),
     "class_number_regression_fails": bool(
         accuracy["1 linear unit, MSE on the class number"] < 0.5

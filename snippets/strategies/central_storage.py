@@ -124,12 +124,12 @@ except ValueError as error:
 
 
 # --8<-- [start:layers]
-def fits(library, layer):
-    """Train a model with one such layer; say what became of it."""
+def fits(library, layer, **options):
+    """Train a model with one such layer and these options of SGD; say what became of it."""
     with strategy.scope():
         layers = [library.layers.Dense(4), layer(), library.layers.Dense(1)]
         model = library.Sequential([library.layers.Input((3,)), *layers])
-        model.compile(optimizer=library.optimizers.SGD(0.01), loss="mse")
+        model.compile(optimizer=library.optimizers.SGD(0.01, **options), loss="mse")
     try:
         model.fit(data, verbose=0)
         return "trains"
@@ -142,6 +142,7 @@ became = {
     "Keras 3, BatchNormalization": fits(keras, keras.layers.BatchNormalization),
     "Keras 3, Dropout": fits(keras, lambda: keras.layers.Dropout(0.5)),
     "Keras 3, LayerNormalization": fits(keras, keras.layers.LayerNormalization),
+    "Keras 3, SGD with averages": fits(keras, keras.layers.Identity, use_ema=True),
     "tf_keras, BatchNormalization": fits(tf_keras, tf_keras.layers.BatchNormalization),
     "tf_keras, Dropout": fits(tf_keras, lambda: tf_keras.layers.Dropout(0.5)),
 }
@@ -226,6 +227,8 @@ claims = {
     ),
     "keras3_batch_normalization_raises": replicas == 1
     or became["Keras 3, BatchNormalization"] == "raises the same error",
+    "keras3_averages_of_weights_raise": replicas == 1
+    or became["Keras 3, SGD with averages"] == "raises the same error",
     "keras3_dropout_raises": replicas == 1
     or became["Keras 3, Dropout"] == "raises the same error",
     "other_layers_train": {

@@ -88,23 +88,59 @@ for callbacks in (stop, average):
 
 
 # --8<-- [start:together]
-def restored(swap_on_epoch):
-    """Return the best loss of validation in `fit`, and that of the weights after it."""
+def stopped_early(swap_on_epoch, restore):
+    """Return the best and last loss of validation in `fit`, and that of the weights after it."""
     model = build(one)
     callbacks = [
-        keras.callbacks.SwapEMAWeights(swap_on_epoch),  # before the others
-        keras.callbacks.EarlyStopping(patience=2, restore_best_weights=True),
+        keras.callbacks.SwapEMAWeights(swap_on_epoch),  # before the other
+        keras.callbacks.EarlyStopping(patience=2, restore_best_weights=restore),
     ]
     losses = model.fit(
-        rows, validation_data=others, epochs=EPOCHS, callbacks=callbacks, verbose=0
+        rows, validation_data=others, epochs=20, callbacks=callbacks, verbose=0
     ).history["val_loss"]
-    return min(losses), model.evaluate(others, verbose=0)
+    return min(losses), losses[-1], model.evaluate(others, verbose=0)
 
 
-best_and_after = {swap: restored(swap) for swap in (False, True)}
-for swap, (best, after) in best_and_after.items():
-    print(f"swap_on_epoch={swap}: best {best:.3f}, after fit {after:.3f}")
+ends = {
+    case: stopped_early(*case) for case in ((False, True), (True, True), (True, False))
+}
+for (swap, restore), (best, last, after) in ends.items():
+    print(f"swap_on_epoch={swap}, restore_best_weights={restore}:")
+    print(f"  best {best:.3f}, last {last:.3f}, after fit {after:.3f}")
 # --8<-- [end:together]
+
+
+# --8<-- [start:order]
+def interrupt(epoch, logs):
+    if epoch == 3:
+        raise KeyboardInterrupt
+
+
+def averages_of(*callbacks):
+    """Return the weights after `fit`, or none if it was interrupted."""
+    model = build(one)
+    with contextlib.suppress(KeyboardInterrupt):
+        model.fit(rows, epochs=EPOCHS, callbacks=callbacks, verbose=0)
+        return model.get_weights()
+
+
+def restarted(backup_first):
+    """Interrupt a training with both callbacks in this order, and go on; return the weights."""
+    with tempfile.TemporaryDirectory() as folder:
+        for cut in ([keras.callbacks.LambdaCallback(on_epoch_begin=interrupt)], []):
+            pair = [
+                keras.callbacks.BackupAndRestore(folder),
+                keras.callbacks.SwapEMAWeights(swap_on_epoch=True),
+            ]
+            weights = averages_of(*(pair if backup_first else pair[::-1]), *cut)
+    return weights
+
+
+unbroken = averages_of(keras.callbacks.SwapEMAWeights(swap_on_epoch=True))
+in_order = {first: equal(restarted(first), unbroken) for first in (True, False)}
+print("BackupAndRestore first, restarted: weights of one run:", in_order[True])
+print("SwapEMAWeights first, restarted: weights of one run:", in_order[False])
+# --8<-- [end:order]
 
 
 # --8<-- [start:again]
@@ -129,18 +165,13 @@ def epochs_of(*callbacks):
     return done
 
 
-def interrupt(epoch, logs):
-    if epoch == 3:
-        raise KeyboardInterrupt
-
-
 undisturbed = epochs_of()
 with tempfile.TemporaryDirectory() as folder:
     backup = keras.callbacks.BackupAndRestore(folder)
     begun = epochs_of(backup, keras.callbacks.LambdaCallback(on_epoch_begin=interrupt))
-    restarted = epochs_of(keras.callbacks.BackupAndRestore(folder))
+    after_restart = epochs_of(keras.callbacks.BackupAndRestore(folder))
 print("never improves, patience 3: epochs", *undisturbed)
-print("stopped after epoch", begun[-1], "and restarted: epochs", *restarted)
+print("stopped after epoch", begun[-1], "and restarted: epochs", *after_restart)
 # --8<-- [end:again]
 
 
@@ -201,6 +232,7 @@ print("traces:", traces, "- averages of `fit`:", equal(averages, found[average][
 # --8<-- [end:loop]
 
 (stops_alike, stopped), (averages_alike, fitted) = found.values()
+without, swapped, lost = ends.values()
 claims = {
     "early_stopping_stops_as_on_one_device": stops_alike and len(stopped[1]) < EPOCHS,
     "plateau_lowers_the_rate": stops_alike and len({*stopped[2]}) > 1,
@@ -208,12 +240,17 @@ claims = {
     and len({*fitted[2]}) == EPOCHS,
     "early_stopping_forgets_at_a_restart": undisturbed == [0, 1, 2, 3]
     and begun == [0, 1, 2]
-    and restarted == [3, 4, 5, 6],
+    and after_restart == [3, 4, 5, 6],
     "a_worse_start_replaces_the_best_file": replaced > 1.05 * best,
     "with_a_threshold_the_best_file_stays": bool(np.isclose(guarded, best, rtol=1e-4)),
-    "restored_weights_are_not_the_averages": best_and_after[False][1]
-    > 1.05 * best_and_after[False][0],
-    "with_swap_on_epoch_they_are": bool(np.isclose(*best_and_after[True], rtol=1e-4)),
+    "restored_weights_are_not_the_averages": without[-1] > 1.05 * without[0],
+    "with_swap_on_epoch_they_are": bool(np.isclose(swapped[0], swapped[-1], rtol=1e-4)),
+    "a_stop_without_restoring_leaves_the_averages": bool(
+        np.isclose(lost[1], lost[-1], rtol=1e-2)
+    ),
+    "a_stop_without_restoring_leaves_the_weights": lost[-1] > 1.05 * lost[1],
+    "a_backup_before_the_swap_goes_on": in_order[True],
+    "a_backup_after_the_swap_goes_on": in_order[False],
     "loop_gives_the_averages_of_fit": equal(averages, fitted[0]),
     "averages_are_not_the_weights": not equal(averages, raw),
     "a_new_rate_needs_a_new_trace": traces > 1,

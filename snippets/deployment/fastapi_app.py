@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.11,<3.14"
-# dependencies = ["tensorflow==2.21.*", "fastapi>=0.120", "uvicorn>=0.37"]
+# dependencies = ["tensorflow==2.21.*", "fastapi>=0.165", "uvicorn>=0.37"]
 #
 # [tool.guide]
 # devices = 0
@@ -21,14 +21,14 @@ from fastapi import FastAPI, Request
 from pydantic import BaseModel, Field
 
 # Nested, these types are the shape that the signature declares: (rows, 8, 8, 1).
-Value = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+Value = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0, le=1)]
 Pixel = Annotated[list[Value], Field(min_length=1, max_length=1)]
 Row = Annotated[list[Pixel], Field(min_length=8, max_length=8)]
 Image = Annotated[list[Row], Field(min_length=8, max_length=8)]
 
 
 class Images(BaseModel):
-    """What a client sends. FastAPI answers 422 where it is anything else."""
+    """What a client sends. FastAPI answers 422 where it does not fit, and 500 for NaN."""
 
     instances: Annotated[list[Image], Field(min_length=1, max_length=512)]
 
@@ -42,7 +42,7 @@ async def lifespan(app):
     yield {"call": call}
 
 
-app = FastAPI(lifespan=lifespan)
+app = FastAPI(lifespan=lifespan, max_body_size=2_000_000)  # bytes; more get 413
 
 
 @app.post("/predict")
@@ -61,6 +61,7 @@ async def health():  # async def: no busy thread can hold it up
 
 if __name__ == "__main__":
     # --8<-- [start:check]
+    import http.client
     import json
     import tempfile
     import threading
@@ -92,6 +93,17 @@ if __name__ == "__main__":
         except urllib.error.HTTPError as error:
             return error.code, json.load(error)
 
+    def declare(size):
+        """Announce a body of this many bytes, and send none of them. Return the status."""
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=100)
+        connection.putrequest("POST", "/predict")
+        connection.putheader("Content-Type", "application/json")
+        connection.putheader("Content-Length", str(size))
+        connection.endheaders()
+        status = connection.getresponse().status
+        connection.close()
+        return status
+
     image = [[[row / 8] for _ in range(8)] for row in range(8)]
     with tempfile.TemporaryDirectory() as folder:
         model = Bright()
@@ -109,6 +121,8 @@ if __name__ == "__main__":
             wrong = ask("predict", {"instances": image})
             text = ask("predict", {"instances": [[[["0.5"]] * 8] * 8]})
             true = ask("predict", {"instances": [[[[True]] * 8] * 8]})
+            huge = ask("predict", {"instances": [[[[1e39]] * 8] * 8]})
+            long = declare(2_000_001)
         finally:
             server.should_exit = True
             thread.join()
@@ -117,6 +131,8 @@ if __name__ == "__main__":
     print("two images:", right[0], right[1]["probabilities"])
     print("the batch forgotten:", wrong[0], wrong[1]["detail"][0]["msg"])
     print("text for numbers:", text[0], text[1]["detail"][0]["msg"])
+    print("a number that is no pixel:", huge[0], huge[1]["detail"][0]["msg"])
+    print("a body that is too long:", long)
     # --8<-- [end:check]
     claims = {
         "it_is_alive": alive == (200, {"process": os.getpid()}),
@@ -124,4 +140,6 @@ if __name__ == "__main__":
         == [[0.0] * 8 + [0.125] * 2] * 2,
         "a_wrong_shape_is_422": wrong[0] == 422,
         "text_and_true_for_numbers_are_422": text[0] == true[0] == 422,
+        "a_number_beyond_float32_is_422": huge[0] == 422,
+        "a_body_that_is_too_long_is_413": long == 413,
     }

@@ -3,7 +3,7 @@
 # dependencies = [
 #     "tensorflow==2.21.*",
 #     "keras==3.15.*",
-#     "fastapi>=0.120",
+#     "fastapi>=0.165",
 #     "uvicorn>=0.37",
 #     "gunicorn>=25.1",
 #     "scikit-learn",

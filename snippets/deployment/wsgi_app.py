@@ -18,6 +18,8 @@ import os
 import numpy as np
 import tensorflow as tf
 
+LIMIT = 2_000_000  # bytes of a request
+
 
 def make():
     """Load the model and return the application."""
@@ -25,6 +27,9 @@ def make():
 
     def app(environ, start_response):
         size = int(environ.get("CONTENT_LENGTH") or 0)
+        if size > LIMIT:
+            start_response("413 Content Too Large", [("Content-Type", "text/plain")])
+            return []
         try:
             rows = json.loads(environ["wsgi.input"].read(size))["instances"]
             # Text is no number, nor is `true` alone; among numbers it counts as 1.
@@ -66,7 +71,7 @@ if __name__ == "__main__":
         status = []
         environ = {"CONTENT_LENGTH": str(len(text)), "wsgi.input": io.BytesIO(text)}
         parts = app(environ, lambda line, headers: status.append(line))
-        return status[0], json.loads(b"".join(parts))
+        return status[0], json.loads(b"".join(parts) or b"null")
 
     image = [[[row / 8] for _ in range(8)] for row in range(8)]
     with tempfile.TemporaryDirectory() as folder:
@@ -84,11 +89,14 @@ if __name__ == "__main__":
         ask(json.dumps({"instances": [[[[10**400]] * 8] * 8]}).encode()),
         ask(b"no JSON"),
     ]
+    long = ask(b" " * (LIMIT + 1))
     print("two images:", *right)
     print("the batch forgotten:", *wrong[0])
+    print("a body that is too long:", long[0])
     # --8<-- [end:check]
     claims = {
         "two_images_get_two_answers": right[1]["probabilities"]
         == [[0.0] * 8 + [0.125] * 2] * 2,
         "what_does_not_fit_is_400": all(one[0].startswith("400") for one in wrong),
+        "a_body_that_is_too_long_is_413": long[0].startswith("413"),
     }

@@ -102,6 +102,7 @@ without_threshold = float(metrics.F1Score()(yes, chance)[0])
 all_yes = float(f1(yes, np.ones_like(yes))[0])
 print(f"F1Score() on one unit: {without_threshold:.3f}; yes to every row {all_yes:.3f}")
 mistakes = {
+    "f1_of_logits": lambda: metrics.F1Score(threshold=0.0),
     "f1_flat": lambda: metrics.F1Score(threshold=0.5)(yes[:, 0], chance[:, 0]),
     "f1_column": lambda: metrics.F1Score(average="macro")(number[:, None], outputs),
     "f1_numbers": lambda: metrics.F1Score(average="macro")(number, outputs),

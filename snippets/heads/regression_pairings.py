@@ -83,7 +83,7 @@ notes = {
     "linear, MSE": "the usual head",
     "linear, MAE": "aims at the median",
     "linear, Huber": "MSE near zero, MAE far out",
-    "linear, MSE, target not scaled": "the bias must travel to the mean first",
+    "linear, MSE, target not scaled": "the output must climb to the mean first",
     "relu, MSE": "nothing below the mean; here it died and says 0, the mean, for all",
     "tanh, MSE": "nothing outside one standard deviation",
     "sigmoid, MSE, target not scaled": "nothing above 1; targets go to 346",
@@ -147,7 +147,13 @@ claims = {
         errors_of["linear, binary CE, target not scaled"] < 0.85 * baseline
     ),
 }
-measures = {"baseline": round(baseline, 1), "largest_target": int(target.max())}
+measures = {
+    "baseline": round(baseline, 1),
+    "largest_target": int(target.max()),
+    "unscaled_mean": round(
+        float(predictions["linear, MSE, target not scaled"].mean()), 1
+    ),
+}
 tables = {
     "pairings": {
         "columns": [

@@ -172,7 +172,7 @@ for load, read in {"waiting": from_storage, "decoding": with_decoding}.items():
     one_s, turn_s, at_once_s = (results[load, make.__name__][0] for make in ways)
     processor = results[load, "one_after_another"][1]
     print(
-        f"{load}: {one_s:.2f} s one after another, of them {processor:.2f} s on a processor"
+        f"{load}: {one_s:.2f} s one after another, {processor:.2f} s of processor time"
     )
     print(f"{load}: in turn {one_s / turn_s:.1f}x, at once {one_s / at_once_s:.1f}x")
 # --8<-- [end:time]

@@ -175,7 +175,7 @@ for name, waiting in {"waiting": True, "work": False}.items():
     (before, after, alone), later = fastest(
         (naive, recipe, one_batch), records(waiting)
     )
-    limit = sum(alone[0])  # the slowest stage alone
+    limit = sum(alone[0])  # the training alone
     found[name] = before, after, limit, later
     print(
         f"{name}: {sum(before[0]):.2f} s naive, {sum(after[0]):.2f} s with the recipe, limit {limit:.2f} s"

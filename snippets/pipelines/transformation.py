@@ -114,7 +114,7 @@ for function in (waiting, computing):
         results[function.__name__, how] = min(found, key=lambda result: result[0])
 for name in ("waiting", "computing"):
     seconds, processor, *_ = results[name, "naive"]
-    print(f"{name}, naive: {seconds:.2f} s, of them {processor:.2f} s on a processor")
+    print(f"{name}, naive: {seconds:.2f} s, {processor:.2f} s of processor time")
 ratio = {
     key: results[key[0], "naive"][0] / result[0] for key, result in results.items()
 }

@@ -125,6 +125,9 @@ def _block(fence: Fence, box: dict[str, str], code: str, file: str) -> Block:
         cause = "a snippet that is not the whole of its fence, or is not written as path or path:section"
         raise GuideError(file, fence.line, cause, 'write one line: --8<-- "folder/program.py:section"')
     origin = fence.snippet if "8<" not in code else ""
+    if run and origin and language == "python":
+        cause = f"this block shows {origin}, and programs are run"
+        raise GuideError(file, fence.line, cause, 'remove data-run="no" and data-why')
     return Block(file, fence.line, fence.end, language, code, box.get("id", ""), origin, run, why, needs, data)
 
 

@@ -5,8 +5,9 @@ The rules, part by part:
 
 Output, section by section and line by line:
     Text is equal, character by character. In a line with a timing, a run of spaces equals any other (columns shift).
-    A whole number is equal. A number with a point or an exponent may differ by the tolerance, relative to the larger of
-    the two, plus `FLOOR`; so may a whole number that stands where the other has a point (`1` for `0.99999`).
+    A whole number is equal. A number with digits behind its point or an exponent may differ by the tolerance, relative
+    to the larger of the two, plus `FLOOR`; so may a whole number that stands where the other has a point (`1` for
+    `0.99999`).
     A timing is a number before `ns`, `us`, `µs`, `ms`, `s` or `/s` (also `steps/s`), with a space between or not. So is
     a ratio of what was measured, such as times or memory: a number with a point before `x` or `×`. That there is one,
     that it is finite, and its unit must agree; its size is free. `3 x 4`, `3x4` and `3 x` are no timings.
@@ -149,10 +150,11 @@ def _timing(number: str, unit: str | None) -> bool:
 
 
 def _same_number(old: str, new: str, tolerance: float) -> bool:
-    whole = re.compile(r"[-+]?[\d,]+")
+    a, b = float(old.replace(",", "")), float(new.replace(",", ""))
+    whole = re.compile(r"[-+]?[\d,]+\.?")  # a point behind all digits may be that of the sentence
     if whole.fullmatch(old) and whole.fullmatch(new):
-        return old == new
-    return _close(float(old.replace(",", "")), float(new.replace(",", "")), tolerance)
+        return old == new or ("." in old + new and a == b)
+    return _close(a, b, tolerance)
 
 
 def _close(old: float, new: float, tolerance: float, floor: float = FLOOR) -> bool:

@@ -40,8 +40,7 @@ def convert(html: str, address: str) -> str:
     def make() -> str:
         page = tree.read(html)
         _leave_out(page)
-        text = "\n\n".join(_blocks(page, address))
-        return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
+        return "\n\n".join(_blocks(page, address)).strip() + "\n"
 
     return str(remember("copies", [html, address], make))
 
@@ -108,7 +107,8 @@ def _span(element: Element, address: str) -> str:
     if element.name == "code":
         text = element.text
         ticks = "``" if "`" in text else "`"
-        return f"{ticks}{text}{ticks}"
+        pad = " " if text.startswith("`") or text.endswith("`") else ""
+        return f"{ticks}{pad}{text}{pad}{ticks}"
     if element.name == "br":
         return " "
     if element.name == "svg":
@@ -146,7 +146,7 @@ def _list(element: Element, address: str) -> str:
         mark = f"{number}. " if element.name == "ol" else "- "
         text = "\n\n".join(_blocks(item, address))
         lines.append(mark + text.replace("\n", "\n" + " " * len(mark)))
-    return re.sub(r"(?m)^\s+$", "", "\n".join(lines))
+    return re.sub(r"(?m)^[ \t]+$", "", "\n".join(lines))
 
 
 def _table(element: Element, address: str) -> list[str]:

@@ -76,6 +76,10 @@ def test_a_section_of_a_program() -> None:
     (block,) = blocks_of(html=html, source=source, file="docs/page.md")
     assert (block.origin, block.program, block.section) == ("demo/plain.py:total", "demo/plain.py", "total")
     assert block.name == "plain.py:total[line 1]"
+    kept = source.replace("python", 'python {data-run="no" data-why="x"}')
+    html = html.replace('class="language-python', 'data-run="no" data-why="x" class="language-python')
+    with pytest.raises(GuideError, match="programs are run"):
+        blocks_of(html=html, source=kept, file="docs/page.md")
 
 
 @pytest.mark.parametrize(

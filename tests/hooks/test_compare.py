@@ -37,6 +37,7 @@ def found(tolerance: float = 1e-3, **parts: tuple[Any, Any]) -> list[str]:
         ("rate 10/s", "rate 12/s"),
         ("wait 5 µs", "wait 9 µs"),
         ("[0.1, 0.2]", "[0.10001, 0.2]"),
+        ("[1. -0.]", "[1. 0.]"),
         ("12,345.6 bytes", "12,345.7 bytes"),
     ],
 )
@@ -57,6 +58,7 @@ def test_output_that_agrees(old: str, new: str) -> None:
         ("loss inf", "loss -inf"),
         ("loss 1.5", "loss -1.5"),
         ("1,000 rows", "1,001 rows"),
+        ("counted 10000.", "counted 10005."),
         ("step 12.3 ms", "step 12.3 s"),
         ("step 12.3 ms", "step fast"),
         ("step 12.3 ms", "step nan ms"),

@@ -65,6 +65,9 @@ check: .venv/.check ## Lint, format, types, spelling, workflows
 record: $(RUN) $(NPM) ## Run programs and labs and write their records (ARGS="strategies/mirrored.py", DEVICE=..., LOCK=...)
 	$(RECORD) $(ARGS)
 
+locks/%/requirements.txt:
+	@echo '$@ is missing: run make lock LOCK=$*' >&2; exit 2
+
 lock: ## Lock other versions again, the rest as in uv.lock (LOCK=previous|next)
 	@test -n "$(LOCK)" || { echo 'say which: make lock LOCK=name, for locks/name/requirements.in' >&2; exit 2; }
 	# What the file holds already is preferred: first the versions of uv.lock. One that fails leaves the old lock.

@@ -46,7 +46,7 @@ DOCKERFILE = frozenset(
     ]
 )
 # Packages whose generated modules (`*_pb2.py`) define the messages that a `textproto` block may name.
-MESSAGES = ("tensorflow_serving", "tritonclient")
+MESSAGES = ("tensorflow_serving",)
 # Settings of a contributor's shell, git, Node and desktop, which CI does not have; programs ask for none of them.
 _SETTINGS = ("BASH", "CDPATH", "GIT_", "GLOBIGNORE", "NODE_", "SHELLOPTS", "XDG_")
 _NOT_COPIED = shutil.ignore_patterns(".venv*", ".git", ".cache", "node_modules", "__pycache__", ".*_cache")

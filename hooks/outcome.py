@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-import errno
 import importlib.metadata
 import os
 import platform
@@ -13,7 +12,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hooks import devices, records, shapes
+from hooks import child, devices, records, shapes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,7 +74,8 @@ def of_program(program: Program, ended: Ended) -> Result:
     seconds, peak = _seconds(ended, report), ended.end.get("peak_mib", 0)
     if error is not None:
         # A full disk, a runner that ended, or the system's killer when memory is short.
-        broken = bool(ended.trouble) or ended.end.get("code") == -signal.SIGKILL or os.strerror(errno.ENOSPC) in error
+        full = any(os.strerror(number) in error for number in child.FULL)
+        broken = bool(ended.trouble) or ended.end.get("code") == -signal.SIGKILL or full
         return Result(False, _with_streams(error, ended.end), seconds, None, entered, peak, broken=broken)
     record = records.Record(
         program=program.path,

@@ -34,7 +34,7 @@ SECONDS = 3600
 GUIDE, PLAIN = "mkdocs.yml", "mkdocs-plain.yml"
 NAMED = re.compile(rf"\b(?:{'|'.join(SECTIONS)})(?=/| -->)|(?<=#program-)(?:{'|'.join(SECTIONS)})(?=-)")
 QUESTION = re.compile(r"(?m)^( +id: [a-z][a-z0-9-]*)$")
-ALIASES = re.compile(r"(?m)^search:\n(?:  .*\n)+")
+ALIASES = re.compile(r"(?m)^search:.*\n(?: +.*\n)*")
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,7 @@ runs = {
     "SGD, rate 0.40": keras.optimizers.SGD(0.40),
     "SGD, rate 0.56": keras.optimizers.SGD(0.56),
     "momentum 0.8, rate 0.05": keras.optimizers.SGD(0.05, momentum=0.8),
+    "Adam, rate 0.05": keras.optimizers.Adam(0.05),
     "Adam, rate 0.10": keras.optimizers.Adam(0.10),
 }
 start, steps = (-1.5, 0.5), 40
@@ -126,6 +127,13 @@ claims = {
     ),
     "momentum_ends_lower_at_same_rate": bool(
         5 * ends["momentum 0.8, rate 0.05"] < ends["SGD, rate 0.05"]
+    ),
+    "adam_gets_further_at_the_same_rate": bool(
+        ends["Adam, rate 0.05"] < ends["SGD, rate 0.05"]
+    ),
+    "sgd_at_its_own_rate_beats_both": bool(
+        ends["SGD, rate 0.40"]
+        < min(ends["momentum 0.8, rate 0.05"], ends["Adam, rate 0.10"])
     ),
     "formula_gives_end": all(same.values()),
     "scale_makes_narrow": narrowness(uneven) > 50,

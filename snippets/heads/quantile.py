@@ -87,8 +87,10 @@ def likelihood(y, output):
 
 Z = 1.645  # nine tenths of a normal distribution lie within so many deviations
 mean, deviation = map(ops.convert_to_numpy, halves(fit(2, likelihood)(x_test)))
-one_number = fit(1, "mse")(x_test).numpy()
-for_all = float(np.std(y_test - one_number))  # the spread of its errors, for all rows
+model = fit(1, "mse")
+one_number = model(x_test).numpy()
+# The spread of its errors on the rows to learn from: one number for all rows.
+for_all = float(np.std(y_train - model(x_train).numpy()))
 intervals = {
     "quantiles": (quantiles[:, :1], quantiles[:, 2:]),
     "mean, deviation": (mean - Z * deviation, mean + Z * deviation),

@@ -124,12 +124,13 @@ except ValueError as error:
 
 
 # --8<-- [start:layers]
-def fits(library, layer, **options):
-    """Train a model with one such layer and these options of SGD; say what became of it."""
+def fits(library, layer, optimizer=None):
+    """Train a model with such a layer or optimizer; say what became of it."""
     with strategy.scope():
         layers = [library.layers.Dense(4), layer(), library.layers.Dense(1)]
         model = library.Sequential([library.layers.Input((3,)), *layers])
-        model.compile(optimizer=library.optimizers.SGD(0.01, **options), loss="mse")
+        own = optimizer() if optimizer else library.optimizers.SGD(0.01)
+        model.compile(optimizer=own, loss="mse")
     try:
         model.fit(data, verbose=0)
         return "trains"
@@ -142,10 +143,20 @@ became = {
     "Keras 3, BatchNormalization": fits(keras, keras.layers.BatchNormalization),
     "Keras 3, Dropout": fits(keras, lambda: keras.layers.Dropout(0.5)),
     "Keras 3, LayerNormalization": fits(keras, keras.layers.LayerNormalization),
-    "Keras 3, SGD with averages": fits(keras, keras.layers.Identity, use_ema=True),
+    "Keras 3, a weight constraint": fits(
+        keras, lambda: keras.layers.Dense(4, kernel_constraint="non_neg")
+    ),
     "tf_keras, BatchNormalization": fits(tf_keras, tf_keras.layers.BatchNormalization),
     "tf_keras, Dropout": fits(tf_keras, lambda: tf_keras.layers.Dropout(0.5)),
 }
+SGD, scaled = keras.optimizers.SGD, keras.optimizers.LossScaleOptimizer
+for name, optimizer in {
+    "SGD with averages": lambda: SGD(0.01, use_ema=True),
+    "LossScaleOptimizer": lambda: scaled(SGD(0.01)),
+    "Nadam": keras.optimizers.Nadam,
+    "Adam": keras.optimizers.Adam,
+}.items():
+    became[f"Keras 3, {name}"] = fits(keras, keras.layers.Identity, optimizer)
 for name, end in became.items():
     print(f"{name}: {end}")
 # --8<-- [end:layers]
@@ -227,8 +238,18 @@ claims = {
     ),
     "keras3_batch_normalization_raises": replicas == 1
     or became["Keras 3, BatchNormalization"] == "raises the same error",
-    "keras3_averages_of_weights_raise": replicas == 1
-    or became["Keras 3, SGD with averages"] == "raises the same error",
+    "options_of_keras3_raise": replicas == 1
+    or {
+        became[f"Keras 3, {name}"]
+        for name in (
+            "a weight constraint",
+            "SGD with averages",
+            "LossScaleOptimizer",
+            "Nadam",
+        )
+    }
+    == {"raises the same error"},
+    "adam_trains": became["Keras 3, Adam"] == "trains",
     "keras3_dropout_raises": replicas == 1
     or became["Keras 3, Dropout"] == "raises the same error",
     "other_layers_train": {

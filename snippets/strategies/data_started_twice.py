@@ -18,7 +18,8 @@ import tensorflow as tf
 devices = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")
 mirrored = tf.distribute.MirroredStrategy([device.name for device in devices])
 places = {"one device": tf.distribute.get_strategy(), "MirroredStrategy": mirrored}
-ROWS, HELD_OUT, EPOCHS = 40, 60, 3
+BATCH = 2 * mirrored.num_replicas_in_sync
+ROWS, HELD_OUT, EPOCHS = 10 * BATCH, 15 * BATCH, 3
 
 
 def pipeline(rows, cached=False, buffer=None):
@@ -36,7 +37,7 @@ def pipeline(rows, cached=False, buffer=None):
     data = tf.data.Dataset.range(rows).map(load)
     data = data.cache() if cached else data
     data = data if buffer == 0 else data.shuffle(buffer or rows)
-    return data.batch(4), read
+    return data.batch(BATCH), read
 
 
 def rows_read(place, cached=False, buffers=(None, None)):

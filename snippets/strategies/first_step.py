@@ -15,7 +15,9 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-x = np.random.default_rng(0).normal(size=(48, 8)).astype("float32")
+devices = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")
+BATCH = 12 * len(devices)  # `fit` wants equal parts
+x = np.random.default_rng(0).normal(size=(4 * BATCH, 8)).astype("float32")
 y = x.sum(axis=1, keepdims=True)
 
 
@@ -42,7 +44,7 @@ def build(optimizer="adam", depth=2):
 def fit(model, epochs=3):
     """Train for four steps an epoch; return how often the step was traced meanwhile."""
     before = model.traces
-    model.fit(x, y, batch_size=12, epochs=epochs, verbose=0)
+    model.fit(x, y, batch_size=BATCH, epochs=epochs, verbose=0)
     return model.traces - before
 
 
@@ -84,7 +86,6 @@ print("the same weights after it:", same)
 # --8<-- [end:seconds]
 
 # --8<-- [start:replicas]
-devices = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")
 by_replicas = {}
 for count in sorted({1, len(devices)}):
     names = [device.name for device in devices[:count]]

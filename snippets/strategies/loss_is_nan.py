@@ -21,6 +21,7 @@ import tensorflow as tf
 devices = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")
 strategy = tf.distribute.MirroredStrategy([device.name for device in devices])
 RATE, SMALL, FACTOR, EPOCHS = 0.01, 16, 8, 6
+SMALL -= SMALL % strategy.num_replicas_in_sync
 LARGE = FACTOR * SMALL
 LARGE -= LARGE % strategy.num_replicas_in_sync
 STEPS = 1024 // LARGE  # in an epoch with the large batch

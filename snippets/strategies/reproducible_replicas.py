@@ -23,7 +23,8 @@ y = np.sin(x.sum(1, keepdims=True)).astype("float32")
 
 def train(count):
     """Train on the first devices, in global batches that do not depend on them."""
-    # Several strategies in one process: safe here, as all of their sums have one shape.
+    # Several strategies in one process: safe here. One device sends nothing, and the
+    # other strategies have the same devices and sums of one shape.
     strategy = tf.distribute.MirroredStrategy([d.name for d in devices[:count]])
     with strategy.scope():
         weights = tf.Variable(tf.zeros((16, 1)))

@@ -325,6 +325,7 @@ claims = {
     ),
     "not_in_step_more_updates_per_second": bool(free_rate > sync_rate),
     "not_in_step_lower_loss_at_small_rate": late[0.3][1] < late[0.3][0],
+    "in_step_at_its_rate_below_not_in_step_at_its_own": late[1.5][0] < late[0.3][1],
     "not_in_step_lower_loss_at_large_rate": late[1.5][1] < late[1.5][0],
     "not_in_step_falls_at_first": loss(free[1.5][0]["after"]) < loss([1.0, 1.0]) / 2,
     "not_in_step_diverges_at_large_rate": max(

@@ -79,13 +79,13 @@ def timed(*pipelines, passes=5):
 
 
 gains = {}
-for function in (holding, sleeping):
+for function in (in_python, holding, sleeping):
     one_s, many_s = timed(
         source.map(wrap(function)).with_options(naive),
         source.map(wrap(function), num_parallel_calls=8).with_options(roomy),
     )
     gains[function.__name__] = one_s / many_s
-    print(f"{function.__name__:8} 8 calls at once: {one_s / many_s:.1f}x")
+    print(f"{function.__name__:9} 8 calls at once: {one_s / many_s:.1f}x")
 python = source.map(wrap(in_python)).with_options(naive)
 operations = source.map(in_operations).with_options(naive)
 python_s, operations_s = timed(python, operations)
@@ -118,7 +118,7 @@ except tf.errors.OpError as error:
     errors = {"wrong_type": f"{type(error).__name__}: {text.split(': ')[-1]}"}
 
 claims = {
-    "python_gains_nothing": gains["holding"] < 1.3,
+    "python_gains_nothing": max(gains["in_python"], gains["holding"]) < 1.3,
     "waits_gain": gains["sleeping"] > 2,
     "operations_beat_the_loop": python_s / operations_s > 2,
     "same_values": bool(np.allclose(list(python), list(operations), rtol=1e-4)),

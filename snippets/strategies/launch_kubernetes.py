@@ -36,7 +36,7 @@ spec:
           containers:
             - name: tensorflow
               image: registry.example.com/train:1
-              command: [python, train.py, /backups, --replicas, "8"]
+              command: [python, train.py, /backups, --replicas, "8", --gpus, "4"]
               resources:
                 limits:
                   nvidia.com/gpu: 4

@@ -104,7 +104,7 @@ code=0
 export PORT=${PORT:-$((10000 + SLURM_JOB_ID % 20000))}
 # The first task to leave gives the others 90 seconds to end their saving.
 srun --cpus-per-task=8 --kill-on-bad-exit=0 --wait=90 \
-    python train.py /shared/run-1 --replicas 8 || code=$?
+    python train.py /shared/run-1 --replicas 8 --gpus 4 || code=$?
 # 42: all have saved and left in time. Run again from there.
 if [[ $code == 42 ]]; then scontrol requeue "$SLURM_JOB_ID"; fi
 exit "$code"

@@ -125,7 +125,7 @@ def serve(say, home):
 
 
 # --8<-- [start:variables]
-def rows(partition_shape=(WORDS, WIDTH), partition_offset=(0, 0)):
+def rows(partition_shape, partition_offset):  # no defaults: an error in it is seen
     """Return the first values of one part of the table."""
     return first_table[partition_offset[0] :][: partition_shape[0]]
 

@@ -55,6 +55,13 @@ def make_strategy():
     return tf.distribute.MirroredStrategy([device.name for device in devices])
 
 
+def check_gpus(ordered):
+    """End unless this task sees as many GPUs: without them it would train on its CPU."""
+    seen = len(tf.config.list_physical_devices("GPU"))  # this starts none of them
+    if ordered not in (None, seen):
+        raise SystemExit(f"{seen} GPUs here, ordered {ordered}: tensorflow[and-cuda]?")
+
+
 def is_chief(strategy):
     """Say whether this task keeps the files: the chief, or worker 0 where there is none."""
     resolver = strategy.cluster_resolver
@@ -217,8 +224,10 @@ if __name__ == "__main__":
     parser.add_argument("--scratch", help="for what is not kept; one for each worker")
     parser.add_argument("--stop", type=int, default=EPOCHS * STEPS, help="after step")
     parser.add_argument("--replicas", type=int, help="end unless there are as many")
+    parser.add_argument("--gpus", type=int, help="end unless this task sees as many")
     options = parser.parse_args()
-    strategy = make_strategy()  # before anything else of TensorFlow
+    check_gpus(options.gpus)
+    strategy = make_strategy()  # before TensorFlow starts a device
     told = []  # SIGTERM fills it. A strategy has a handler of its own: set yours later
     signal.signal(signal.SIGTERM, lambda *_: told.append(True))
     if options.folder:
@@ -237,6 +246,13 @@ if __name__ == "__main__":
         optimizer.build(model.trainable_variables)
         return model, optimizer
 
+    seen = len(tf.config.list_physical_devices("GPU"))
+    check_gpus(seen)
+    try:
+        check_gpus(seen + 1)
+        missing = None
+    except SystemExit as reason:
+        missing = str(reason)
     count = strategy.num_replicas_in_sync
     with tempfile.TemporaryDirectory() as folder:
         try:
@@ -314,5 +330,6 @@ if __name__ == "__main__":
         "saved_model_holds_the_weights": furthest(saved, weights) == 0.0,
         "a_changed_model_stops": "not bound to checkpointed values" in str(refused),
         "another_number_of_replicas_stops": "replicas, ordered" in str(stopped),
+        "another_number_of_gpus_stops": "GPUs here, ordered" in str(missing),
     }
     measures = {"resumed_at": again, "steps": total}

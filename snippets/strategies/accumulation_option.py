@@ -19,13 +19,13 @@ y = x @ np.array([[1.0], [2.0], [3.0], [4.0]], "float32")
 schedule = keras.optimizers.schedules.PolynomialDecay(RATE, 16, 0.0)
 
 
-def train(batches, rate=RATE, batch=BATCH, epochs=1, **options):
-    """Train on so many small batches in each epoch; return weights and optimizer."""
+def train(batches, rate=RATE, batch=BATCH, epochs=1, extra=0, **options):
+    """Train on so many small batches, and `extra` rows; return weights and optimizer."""
     start = {"kernel_initializer": "zeros", "use_bias": False}
     layers = [keras.Input((4,)), keras.layers.Dense(1, **start)]
     model, optimizer = keras.Sequential(layers), keras.optimizers.SGD(rate, **options)
     model.compile(optimizer, "mse")
-    rows = slice(batches * BATCH)
+    rows = slice(batches * BATCH + extra)
     model.fit(x[rows], y[rows], batch, epochs, shuffle=False, verbose=0)
     return model.get_weights()[0], optimizer
 
@@ -95,6 +95,22 @@ lost, _ = train(7, **option)
 print("1 epoch: the last 3 change nothing:", equal(lost, by_hand([range(4)])[-1]))
 # --8<-- [end:remainder]
 
+
+# --8<-- [start:short]
+def first_gradient(rows):
+    """Return the gradient at weights of zero, the mean over these rows."""
+    return -2 * x[rows].T @ y[rows] / len(rows)
+
+
+short, _ = train(3, extra=1, **option)  # three batches and one row: one update
+rows = np.arange(3 * BATCH + 1)
+parts = np.split(rows, [BATCH, 2 * BATCH, 3 * BATCH])
+batches_count = equal(short, -RATE * np.mean([first_gradient(p) for p in parts], 0))
+rows_count = equal(short, -RATE * first_gradient(rows))
+print("3 batches and a row: each batch counts the same:", batches_count)
+print("  each row counts the same:", rows_count)
+# --8<-- [end:short]
+
 claims = {
     "schedule_counts_small_batches": equal(falling, small[-1])
     and not equal(falling, updates[-1])
@@ -107,5 +123,6 @@ claims = {
     "on_large_batches_it_averages_updates": equal(averaged_large, average(held)),
     "a_part_group_is_carried_on": equal(carried, by_hand(order)[-1])
     and not equal(carried, by_hand(each_alone)[-1]),
+    "a_short_batch_counts_as_a_batch": batches_count and not rows_count,
     "the_last_part_group_is_lost": equal(lost, by_hand([range(4)])[-1]),
 }

@@ -67,6 +67,39 @@ fewer = (
 print("without cache(), fewer rows than with the full buffers:", all(fewer))
 # --8<-- [end:rows]
 
+
+# --8<-- [start:order]
+def trained(place, shuffled):
+    """Return the weights after `fit` on data that are shuffled with a seed, or not at all."""
+    with place.scope():
+        start = {"kernel_initializer": "zeros"}
+        model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1, **start)])
+        model.compile(keras.optimizers.SGD(0.2), "mse")
+    numbers = np.linspace(-1, 1, ROWS, dtype="float32")[:, None]
+    data = tf.data.Dataset.from_tensor_slices((numbers, numbers**2))
+    data = data.shuffle(ROWS, seed=1) if shuffled else data
+    model.fit(data.batch(BATCH), epochs=EPOCHS, verbose=0)
+    return model.get_weights()
+
+
+def apart(some, others):
+    """Return the largest difference of two lists of weights."""
+    pairs = zip(some, others, strict=True)
+    return max(float(np.abs(a - b).max()) for a, b in pairs)
+
+
+single = tf.distribute.OneDeviceStrategy(devices[0].name)
+in_order, shuffled = (
+    [trained(place, seeded) for place in (*places.values(), single)]
+    for seeded in (False, True)
+)
+unshuffled, seeded = apart(in_order[1], in_order[0]), apart(shuffled[1], shuffled[0])
+from_single = apart(shuffled[1], shuffled[2])
+print(f"MirroredStrategy, no shuffle: {unshuffled:.4f} from one device")
+print(f"shuffle with a seed: {seeded:.4f} from one device")
+print(f"shuffle with a seed: {from_single:.4f} from OneDeviceStrategy")
+# --8<-- [end:order]
+
 # --8<-- [start:batches]
 BATCHES = 20
 numbers = np.arange(1.0, BATCHES + 1)  # of the batches, each its own label
@@ -183,6 +216,9 @@ GENERATOR, BUILT, STEPS, SAME, NEW, PY = cases
 ONE, MANY = places
 lost = trained[GENERATOR][MANY]
 claims = {
+    "without_a_shuffle_as_on_one_device": unshuffled < 1e-4,
+    "with_a_seeded_shuffle_as_on_one_device": seeded < 1e-3,
+    "one_device_strategy_has_the_same_order": from_single < 1e-4,
     "one_device_reads_each_row_once_an_epoch": read[ONE]
     == (EPOCHS * ROWS, EPOCHS * HELD_OUT),
     "training_starts_once_more": read[MANY][0] == (EPOCHS + 1) * ROWS,
@@ -206,6 +242,7 @@ claims = {
     "predict_gives_all_rows": all(predicted.values()),
 }
 measures = {"batches": BATCHES, "epochs": EPOCHS, "rows": ROWS, "held_out": HELD_OUT}
+measures |= {"order_apart": round(seeded, 4), "order_cured": round(from_single, 4)}
 tables = {
     "trained": {
         "columns": ["data of `fit`", *places],

@@ -96,12 +96,52 @@ times = apart(loop(lambda losses: losses), in_numpy(replicas))
 print(f"the loop, from NumPy with the penalty {replicas} times: {times:.4f}")
 # --8<-- [end:numpy]
 
+
+# --8<-- [start:added]
+class Adds(keras.layers.Layer):
+    """Add a loss: the sum over the rows of their squares, or the mean."""
+
+    def __init__(self, over_rows):
+        super().__init__()
+        self.over_rows = over_rows
+
+    def call(self, rows):
+        self.add_loss(0.02 * self.over_rows(tf.reduce_sum(rows**2, axis=1)))
+        return rows
+
+
+def fit_added(place, over_rows):
+    keras.utils.set_random_seed(1)
+    with place.scope():
+        layers = [keras.layers.Dense(4), Adds(over_rows), keras.layers.Dense(1)]
+        model = keras.Sequential([keras.Input((8,)), *layers])
+        model.compile(keras.optimizers.SGD(0.05), loss="mse")
+    model.fit(data, verbose=0)
+    return model.get_weights()
+
+
+added = {
+    name: apart(fit_added(one, over_rows), fit_added(strategy, over_rows))
+    for name, over_rows in (("mean", tf.reduce_mean), ("sum", tf.reduce_sum))
+}
+for name, difference in added.items():
+    print(
+        f"fit, add_loss of the {name} over the rows: {difference:.4f} from one device"
+    )
+# --8<-- [end:added]
+
 claims = {
     "fit_scales_by_itself": by_fit < 1e-5,
     "one_device_is_numpy": apart(alone, in_numpy(1)) < 1e-5,
     "the_sum_differs": replicas > 1 and as_it_is > 1e-2,
     "the_penalty_counts_once_for_each_replica": times < 1e-5,
     "scaling_cures": scaled < 1e-5,
+    "an_added_mean_trains_as_on_one_device": added["mean"] < 1e-5,
+    "an_added_sum_trains_as_on_one_device": added["sum"] < 1e-3,
 }
 measures = {"replicas": replicas, "difference": round(as_it_is, 4)}
-measures |= {"cured": round(scaled, 4)}
+measures |= {
+    "cured": round(scaled, 4),
+    "added_sum": round(added["sum"], 4),
+    "added_mean": round(added["mean"], 4),
+}

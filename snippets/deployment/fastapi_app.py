@@ -42,7 +42,8 @@ async def lifespan(app):
     yield {"call": call}
 
 
-app = FastAPI(lifespan=lifespan, max_body_size=2_000_000)  # bytes; more get 413
+LIMIT = 2_000_000  # bytes of a request; more get 413
+app = FastAPI(lifespan=lifespan, max_body_size=LIMIT)
 
 
 @app.post("/predict")
@@ -122,7 +123,7 @@ if __name__ == "__main__":
             text = ask("predict", {"instances": [[[["0.5"]] * 8] * 8]})
             true = ask("predict", {"instances": [[[[True]] * 8] * 8]})
             huge = ask("predict", {"instances": [[[[1e39]] * 8] * 8]})
-            long = declare(2_000_001)
+            long = declare(LIMIT + 1)
         finally:
             server.should_exit = True
             thread.join()

@@ -238,6 +238,7 @@ errors = {
     "categorical_on_one": warned["sigmoid, categorical CE"].split(" Received")[0],
 }
 measures = {
+    "half_stands_for": round(float(1 / (1 + np.exp(-0.5))), 2),
     "majority": round(majority, 2),
     "softmax_of_one_accuracy": round(accuracy[one_softmax], 2),
     "twice_loss": round(last["sigmoid twice"], 3),

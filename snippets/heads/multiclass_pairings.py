@@ -202,6 +202,7 @@ claims = {
     ),
 }
 measures = {
+    "lead": round(float((np.e - 1) / (np.e + 9)), 2),
     "usual": round(accuracy[usual], 2),
     "twice_floor": round(floor, 2),
     "twice_loss": round(last["softmax twice"], 2),

@@ -214,6 +214,22 @@ def test_a_program_that_does_not_end_as_it_must(body: str, said: str, runner: Ru
 
 
 @pytest.mark.parametrize(
+    ("body", "broken"),
+    [
+        ("raise OSError(28, 'No space left on device')", True),
+        ("raise OSError(122, 'Disk quota exceeded')", True),
+        ("import os\nos.kill(os.getpid(), 9)", True),
+        ("raise OSError(2, 'No such file or directory')", False),
+    ],
+)
+def test_what_the_machine_ended_says_nothing_about_a_program(
+    body: str, broken: bool, runner: Runner, program: Make
+) -> None:
+    result = run(runner, program(body))
+    assert (result.ok, result.broken) == (False, broken)
+
+
+@pytest.mark.parametrize(
     "body",
     [
         "open(PLACE, 'w').close()",

@@ -110,6 +110,12 @@ clean: ## Remove what the other targets made
 	rm -rf .venv .venv-* .cache site .pytest_cache .mypy_cache .ruff_cache tests/workflows/node_modules tests/lighthouse/node_modules snippets/deployment/node_modules
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
+# Make sees files only: of another Python than the one named, an environment is made anew.
+other = $(if $(filter-out file,$(origin PYTHON3)),$(shell [ "$$($1/bin/python -V 2>&1)" = "$$($(PYTHON3) -V 2>&1)" ] || echo another))
+.PHONY: another
+.venv/.site .venv/.test .venv/.check .venv/.all: $(call other,.venv)
+.venv-$(LOCK)/.run: $(call other,.venv-$(LOCK))
+
 .venv/.site: uv.lock pyproject.toml
 	$(UV) sync --quiet --frozen --inexact --python $(PYTHON3)
 	@touch $@

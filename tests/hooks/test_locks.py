@@ -371,7 +371,7 @@ def test_another_environment_is_refused(program: Program, capsys: pytest.Capture
 
 def make(*arguments: str) -> subprocess.CompletedProcess[str]:
     """Run make as from a shell: one around these tests hands its own settings on in the environment."""
-    settings = ("MAKE", "MFLAGS", "DEVICE", "ARGS", "LOCK", "PORT")
+    settings = ("MAKE", "MFLAGS", "DEVICE", "ARGS", "LOCK", "PORT", "PYTHON3")
     env = {name: value for name, value in os.environ.items() if not name.startswith(settings)}
     command = ["make", *arguments]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, env=env, check=False)
@@ -444,3 +444,21 @@ def test_every_outcome_has_its_program(lock: str) -> None:
     found, file = locks.load(lock), locks.file_of(lock)
     assert set(found) <= set(programs.paths())
     assert not file.exists() or lock_outcomes.to_text(found) == file.read_text("utf8"), "only the command writes it"
+
+
+def test_another_python_makes_an_environment_anew(tmp_path: Path) -> None:
+    environments = {".venv": ".site", ".venv-next": ".run"}
+    for name, version in {**dict.fromkeys(environments, "3.12.1"), "same": "3.12.1", "other": "3.13.2"}.items():
+        python = tmp_path / name / "bin" / "python"
+        python.parent.mkdir(parents=True)
+        python.write_text(f"#!/bin/sh\necho Python {version}\n")
+        python.chmod(0o755)
+    for file in ("uv.lock", "pyproject.toml", "locks/next/requirements.in", "locks/next/requirements.txt"):
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).touch()
+    for environment, stamp in environments.items():
+        (tmp_path / environment / stamp).touch()
+        target = ("-f", str(ROOT / "Makefile"), "-C", str(tmp_path), "-n", "LOCK=next", f"{environment}/{stamp}")
+        assert "up to date" in make(*target).stdout, "none is named"
+        assert "up to date" in make(*target, f"PYTHON3={tmp_path}/same/bin/python").stdout
+        assert f"--python {tmp_path}/other/bin/python" in make(*target, f"PYTHON3={tmp_path}/other/bin/python").stdout

@@ -85,6 +85,7 @@ spec:
             - name: PYTHONUNBUFFERED # logs at once
               value: "1"
           resources:
+            requests: {cpu: "16", memory: 64Gi}
             limits:
               nvidia.com/gpu: "4"
           volumeMounts:

@@ -38,6 +38,7 @@ spec:
               image: registry.example.com/train:1
               command: [python, train.py, /backups, --replicas, "8", --gpus, "4"]
               resources:
+                requests: {cpu: 16, memory: 64Gi}
                 limits:
                   nvidia.com/gpu: 4
               volumeMounts:

@@ -274,4 +274,6 @@ def _outdated_lab(script: Path) -> bool:
 
 
 if __name__ == "__main__":
+    # What it started ends with it, and temporary folders go, as with Ctrl-C.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     sys.exit(main())

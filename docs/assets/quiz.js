@@ -54,7 +54,10 @@
       said.setAttribute("role", "status");
       again.addEventListener("click", () => {
         const all = progress.all();
-        for (const box of questions()) delete all[box.dataset.quiz];
+        for (const box of questions()) {
+          delete all[box.dataset.quiz];
+          shown.delete(box); // what was picked and not checked goes too
+        }
         progress.write(all);
         questions().forEach((box) => restore(box));
         score();

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dis
-from functools import cache, partial
+from functools import cache
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +11,8 @@ import markdown
 import pytest
 from bs4 import BeautifulSoup
 
-from hooks import kept, needs, programs
-from hooks.pages import Pages
+from hooks import needs, programs
+from tests.plugin_blocks import PLUGIN, Collected
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -152,12 +152,12 @@ def test_what_another_program_shows_counts_where_it_is_the_same(tmp_path: Path) 
 
 def test_on_every_page_the_blocks_of_a_program_bind_its_names(request: pytest.FixtureRequest) -> None:
     """Copied one after the other they bind each name of the program that they use, or say that it is elsewhere."""
-    pages = Pages(request.config.rootpath)
+    collected: Collected = request.config.pluginmanager.getplugin(PLUGIN)
     looked = 0
     for file in (request.config.rootpath / "docs").rglob("*.md"):
         had: dict[str, set[str]] = {}
         shown: list[str] = []
-        for block in kept.blocks(file, request.config.rootpath, partial(pages.blocks, file)):
+        for block in collected.blocks(file):
             if block.language != "python" or not block.section:
                 continue
             source = programs.load(block.program).source

@@ -152,6 +152,7 @@ def test_progress_is_restored_in_silence(page: Page) -> None:
 def test_answers_can_be_cleared(page: Page) -> None:
     page.evaluate(f"localStorage.setItem('{KEY}', JSON.stringify({{elsewhere: {{picked: ['a'], right: true}}}}))")
     choose(page, "weights", 0)
+    page.locator(".quiz").nth(1).locator("input").first.check()  # picked, not checked
     page.locator(".quiz-reset").click()
     assert page.locator("input:checked").count() == 0
     assert page.locator(".quiz-told").count() == 0

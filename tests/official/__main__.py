@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from hooks import atomic
 from hooks.errors import ROOT
 from hooks.records import locked_versions
+from tests import leave
 from tests.official import edits
 from tests.official.edits import Edit
 from tests.official.notebook import Outcome, load, run
@@ -166,4 +167,4 @@ def write(facts: list[dict[str, Any]], checkout: Path, extra: list[str]) -> None
 
 
 if __name__ == "__main__":
-    main()
+    leave.run(main)

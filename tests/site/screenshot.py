@@ -15,6 +15,7 @@ from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
 from hooks import busy
+from tests import leave
 from tests.site import builds, chromium
 from tests.site.pages import DOCS, QUIZ_PAGE, ROOT
 from tests.site.serve import address, reserved, serving
@@ -70,4 +71,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave.run(main)

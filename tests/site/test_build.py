@@ -124,12 +124,6 @@ def test_every_section_of_a_program_is_shown(blocks: Callable[[Path], list[Block
     assert missing == []
 
 
-def test_the_lines_that_start_workers_are_the_same_everywhere() -> None:
-    copies = [p.sections["cluster"].text for p in programs.all_programs() if "cluster" in p.sections]
-    assert len(copies) > 1
-    assert len(set(copies)) == 1
-
-
 def test_the_home_page_shows_the_totals(built_site: Path, data: dict[str, Any]) -> None:
     text = " ".join(tree.read((built_site / "index.html").read_text("utf8")).texts())
     assert f"{data['totals']['blocks']:,} blocks of code" in text

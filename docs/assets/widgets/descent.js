@@ -94,7 +94,9 @@ function show({ rule, rate, correlation, steps }, width) {
   AXES.forEach((said, n) => shapes.push(["text", { x: 0, y: height + 18 * (n + 1), class: "fig-muted" }, said]));
   const least = loss(lowest(correlation), correlation);
   const end = loss(path[steps], correlation) - least, first = loss(START, correlation) - least;
-  const fate = end > first ? "The walk diverges" : end < 0.001 ? "The walk arrives" : "The walk is on its way";
+  // One high step of a rule with momentum is no divergence: the next may lie low.
+  const high = rule === "SGD" ? "The walk diverges" : "The walk is above its start";
+  const fate = end > first ? high : end < 0.001 ? "The walk is at the bottom" : "The walk is on its way";
   const bound = rule === "SGD" ? ` SGD converges below a rate of ${limit(correlation).toFixed(2)}.` : "";
   const left = end > 1e4 ? end.toExponential(1) : end.toFixed(3);
   const text = `${fate}: after ${steps} step${steps === 1 ? "" : "s"} the loss is ${left} above the lowest; it began ${first.toFixed(2)} above it.${bound}`;

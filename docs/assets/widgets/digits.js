@@ -42,14 +42,16 @@ async function fetched(name) {
   return answer.json();
 }
 
-/* What the demo needs, fetched once for all visits of its page. A failure is forgotten, so that a second try is one. */
-let needed = null;
+/* What the demo needs, fetched once for all visits of its page. A failure is forgotten, so that a second try is one: for
+   the browser too, as it is another address. Many keep a failed import until the page is left (whatwg/html#6768). */
+let needed = null, tries = 0;
 
 export function load() {
-  needed ??= Promise.all([import(new URL("runtime.js", DEMO)), fetched("examples.json")])
+  needed ??= Promise.all([import(new URL(`runtime.js${tries ? `#${tries}` : ""}`, DEMO)), fetched("examples.json")])
     .then(async ([runtime, examples]) => [await runtime.load(new URL("model.json", DEMO).href), examples])
     .catch((error) => {
       needed = null;
+      tries += 1;
       throw error;
     });
   return needed;

@@ -18,7 +18,7 @@ from concurrent.futures import as_completed
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TextIO
 
-from hooks import busy, compare, devices, lab_runs, labs, locks, programs, records
+from hooks import busy, compare, devices, lab_runs, labs, leave, locks, programs, records
 from hooks.errors import ROOT, GuideError
 from hooks.runner import Runner
 
@@ -274,6 +274,4 @@ def _outdated_lab(script: Path) -> bool:
 
 
 if __name__ == "__main__":
-    # What it started ends with it, and temporary folders go, as with Ctrl-C.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    sys.exit(main())
+    leave.run(main)

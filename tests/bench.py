@@ -31,9 +31,8 @@ from typing import TYPE_CHECKING
 import nbformat
 import psutil
 
-from hooks import devices, notebooks, programs, records
+from hooks import devices, leave, notebooks, programs, records
 from hooks.runner import PRELOAD, Runner
-from tests import leave
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

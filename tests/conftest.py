@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.plugin_blocks import PLUGIN, Collected
 from tests.site import chromium
 from tests.until import PATIENCE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from playwright.sync_api import Browser, BrowserContext
 
+    from hooks.blocks import Block
     from tests.site.chromium import NewReader
 
 
@@ -27,6 +30,13 @@ def browser() -> Iterator[Browser]:
         running = playwright.chromium.launch(executable_path=chromium.path(), args=chromium.FLAGS)
         yield running
         running.close()
+
+
+@pytest.fixture(scope="session")
+def blocks(request: pytest.FixtureRequest) -> Callable[[Path], list[Block]]:
+    """Return what gives the blocks of a page: those that are tests of this session, where it was collected."""
+    collected: Collected = request.config.pluginmanager.getplugin(PLUGIN)
+    return collected.blocks
 
 
 @pytest.fixture

@@ -24,9 +24,8 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hooks import family, programs, records
+from hooks import family, leave, programs, records
 from hooks.markup import DEVICES
-from tests import leave
 from tests.site.copied import copy_project, environment
 
 SECTIONS = ("parallelism", "strategies", "pipelines", "heads", "deployment")

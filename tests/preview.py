@@ -21,8 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hooks import busy, interpreter
-from tests import leave
+from hooks import busy, interpreter, leave
 from tests.site.copied import copy_project
 from tests.site.serve import reserved
 

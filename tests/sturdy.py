@@ -28,9 +28,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import psutil
 
-from hooks import devices
+from hooks import devices, leave
 from hooks.errors import ROOT
-from tests import child, leave, ledger
+from tests import child, ledger
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator

@@ -423,14 +423,13 @@ def test_the_libraries_of_a_gpu_are_installed_where_one_is_asked_for_alone() -> 
 def test_a_lock_differs_from_the_main_one_only_where_it_says_so(lock: str) -> None:
     """What a program does otherwise there is then TensorFlow's doing, or Keras's."""
     lines = (locks.FOLDER / lock / "requirements.in").read_text("utf8").splitlines()
-    named = {canonicalize_name(Requirement(line).name) for line in lines if line and not line.startswith("#")}
+    asked = [Requirement(line) for line in lines if line and not line.startswith("#")]
+    named = {canonicalize_name(one.name) for one in asked}
     held, main = locks.versions(lock), records.locked_versions()
-    for line in lines:
-        if line and not line.startswith("#"):
-            one = Requirement(line)
-            if one.marker is None or one.marker.evaluate():
-                version = held[canonicalize_name(one.name)]
-                assert one.specifier.contains(version, prereleases=True), f"{line}, run make lock LOCK={lock}"
+    for one in asked:
+        if one.marker is None or one.marker.evaluate():
+            version = held[canonicalize_name(one.name)]
+            assert one.specifier.contains(version, prereleases=True), f"{one}, run make lock LOCK={lock}"
     nightly = {name for name in held if locks.nightly_of(name) in held}
     others = {name for name, version in held.items() if name in main and main[name] != version} - named - nightly
     assert others == set(), f"run make lock LOCK={lock}"

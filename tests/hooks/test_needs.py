@@ -12,10 +12,12 @@ import pytest
 from bs4 import BeautifulSoup
 
 from hooks import needs, programs
-from tests.plugin_blocks import PLUGIN, Collected
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
+
+    from hooks.blocks import Block
 
 SOURCE = '''\
 # /// script
@@ -150,14 +152,15 @@ def test_what_another_program_shows_counts_where_it_is_the_same(tmp_path: Path) 
     assert [need for need, _ in rendered(page)][1] == "# from the whole program: first"
 
 
-def test_on_every_page_the_blocks_of_a_program_bind_its_names(request: pytest.FixtureRequest) -> None:
+def test_on_every_page_the_blocks_of_a_program_bind_its_names(
+    request: pytest.FixtureRequest, blocks: Callable[[Path], list[Block]]
+) -> None:
     """Copied one after the other they bind each name of the program that they use, or say that it is elsewhere."""
-    collected: Collected = request.config.pluginmanager.getplugin(PLUGIN)
     looked = 0
     for file in (request.config.rootpath / "docs").rglob("*.md"):
         had: dict[str, set[str]] = {}
         shown: list[str] = []
-        for block in collected.blocks(file):
+        for block in blocks(file):
             if block.language != "python" or not block.section:
                 continue
             source = programs.load(block.program).source

@@ -13,7 +13,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests import leave, node
+from hooks import leave
+from tests import node
 from tests.site import chromium
 from tests.site.pages import PAGES, QUIZ_PAGE, ROOT
 from tests.site.serve import address, reserved, serving

@@ -17,10 +17,9 @@ from importlib.metadata import distributions
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hooks import atomic
+from hooks import atomic, leave
 from hooks.errors import ROOT
 from hooks.records import locked_versions
-from tests import leave
 from tests.official import edits
 from tests.official.edits import Edit
 from tests.official.notebook import Outcome, load, run

@@ -14,8 +14,7 @@ from tempfile import TemporaryDirectory
 from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
-from hooks import busy
-from tests import leave
+from hooks import busy, leave
 from tests.site import builds, chromium
 from tests.site.pages import DOCS, QUIZ_PAGE, ROOT
 from tests.site.serve import address, reserved, serving

@@ -16,7 +16,6 @@ from hooks import busy, curriculum, kernels, labs, programs, records, tree
 from hooks.blocks import blocks_of
 from hooks.errors import ROOT
 from hooks.pages import DOCS, paths
-from tests.plugin_blocks import PLUGIN, Collected
 from tests.site.pages import LEADS_ON, PLACEHOLDER
 
 if TYPE_CHECKING:
@@ -34,13 +33,6 @@ PAGES = [page.relative_to(ROOT / DOCS) for page in paths() if page.is_relative_t
 @pytest.fixture(scope="session")
 def data(built_site: Path) -> dict[str, Any]:
     return json.loads((built_site / "verification.json").read_text("utf8"))
-
-
-@pytest.fixture(scope="session")
-def blocks(request: pytest.FixtureRequest) -> Callable[[Path], list[Block]]:
-    """Return what gives the blocks of a page: those that are tests of this session, where it was collected."""
-    collected: Collected = request.config.pluginmanager.getplugin(PLUGIN)
-    return collected.blocks
 
 
 def test_verification_keeps_to_its_schema(data: dict[str, Any]) -> None:

@@ -18,7 +18,8 @@ import tensorflow as tf
 
 # --8<-- [start:setup]
 keras, layers, optimizers = tf.keras, tf.keras.layers, tf.keras.optimizers
-folder, texts = Path(tempfile.mkdtemp()), {}
+place, texts = tempfile.TemporaryDirectory(), {}
+folder = Path(place.name)
 
 
 def attempt(line):
@@ -91,6 +92,7 @@ with warnings.catch_warnings():
 new = rate(optimizers.SGD(schedule))
 print(f"after 10 updates: decay {old:.4f}, schedule {new:.4f}")
 # --8<-- [end:decay]
+place.cleanup()
 
 outcomes = {before: outcome for before, outcome, *_ in found}
 claims = {

@@ -50,7 +50,7 @@ serve: .venv/.site ## Preview the site on http://127.0.0.1:8000 (PORT=...); need
 site: .venv/.site ## Build the site into site/; any warning is an error
 	$(PY) -m mkdocs build --strict $(ARGS)
 
-test: $(RUN) $(NPM) ## Run every block, program and check (ARGS="-k mirrored", DEVICE=cpu|gpu|tpu, FRESH=1, LOCK=previous|next)
+test: $(RUN) $(NPM) ## Run every block, program and check (ARGS="-k mirrored", DEVICE=cpu|gpu, FRESH=1, LOCK=previous|next; a TPU: docs/strategies/tpu.md)
 	$(TEST) $(ARGS)
 
 check: .venv/.check ## Lint, format, types, spelling, workflows

@@ -258,6 +258,7 @@ def start(job: dict[str, Any], tell: Callable[[dict[str, Any]], None], pipe: int
         try:
             if job["devices"]:
                 devices.prepare(job["device"], job["devices"])
+            devices.compute_exactly(job["device"])
         except BaseException as problem:
             tell({"error": f"the device '{job['device']}' could not be set up: {describe(problem, '', job['name'])}"})
         else:

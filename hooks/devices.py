@@ -51,11 +51,12 @@ names = [tf.config.experimental.get_device_details(one).get("device_name", "GPU"
 print(json.dumps({"hardware": names}))
 """
 _PROBE_TPU = """
-import json, tensorflow as tf
+import json, os, tensorflow as tf
 resolver = tf.distribute.cluster_resolver.TPUClusterResolver(tpu="local")
 tf.config.experimental_connect_to_cluster(resolver)
 tf.tpu.experimental.initialize_tpu_system(resolver)
-print(json.dumps({"hardware": [one.name for one in tf.config.list_logical_devices("TPU")]}))
+kind = os.environ.get("TPU_ACCELERATOR_TYPE", "TPU")
+print(json.dumps({"hardware": [f"{kind} core" for _ in tf.config.list_logical_devices("TPU")]}))
 """
 
 TABLE: dict[str, Device] = {
@@ -108,7 +109,7 @@ def plan(device: Device, wanted: int, physical: int, memory_mib: int | None = No
 def prepare(name: str, wanted: int, *, table: dict[str, Device] | None = None) -> None:
     """Set up logical devices in this process, before TensorFlow's runtime starts. A TPU has nothing to split."""
     device = (table or TABLE)[name]
-    if not device.splits:
+    if not device.splits or (device.kind == "GPU" and _show_first(wanted)):
         return
     import tensorflow as tf  # noqa: PLC0415 - only the process of a program may import it
 
@@ -122,6 +123,14 @@ def prepare(name: str, wanted: int, *, table: dict[str, Device] | None = None) -
         if count > 1 or limit:
             logical = [tf.config.LogicalDeviceConfiguration(memory_limit=limit) for _ in range(count)]
             tf.config.set_logical_device_configuration(one, logical)
+
+
+def compute_exactly(name: str, *, table: dict[str, Device] | None = None) -> None:
+    """Keep TensorFloat-32 out of the kernels that XLA writes for a GPU: these do not read NVIDIA's variable."""
+    if (table or TABLE)[name].kind == "GPU":
+        import tensorflow as tf  # noqa: PLC0415 - only the process of a program may import it
+
+        tf.config.experimental.enable_tensor_float_32_execution(False)  # this starts no GPU
 
 
 def present(name: str, *, table: dict[str, Device] | None = None) -> str | None:
@@ -175,13 +184,35 @@ def _processor() -> str:
     return f"{cores()} cores, {name}" if cores() > 1 else f"1 core, {name}"
 
 
+def _show_first(wanted: int) -> bool:
+    """Leave this process and its children as many GPUs; return False, and change nothing, where there are fewer.
+
+    TensorFlow is not asked: it would start CUDA, which no child that is forked later could use
+    (https://docs.nvidia.com/cuda/cuda-c-programming-guide/#initialization).
+    """
+    chosen = os.environ.get("CUDA_VISIBLE_DEVICES")
+    names = _of_each_gpu("index") if chosen is None else [name.strip() for name in chosen.split(",") if name.strip()]
+    if len(names) < wanted:
+        return False
+    os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(names[:wanted])
+    return True
+
+
 def _memory_mib() -> int | None:
+    try:
+        return min(int(amount) for amount in _of_each_gpu("memory.total"))
+    except ValueError:
+        return None
+
+
+def _of_each_gpu(what: str) -> list[str]:
+    """Return what the driver's tool says of each GPU; nothing where there is no such tool."""
     tool = shutil.which("nvidia-smi")
     if not tool:
-        return None
-    command = [tool, "--query-gpu=memory.total", "--format=csv,noheader,nounits"]
+        return []
+    command = [tool, f"--query-gpu={what}", "--format=csv,noheader,nounits"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
-        return min(int(line) for line in done.stdout.split())
-    except (OSError, ValueError, subprocess.TimeoutExpired):
-        return None
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    return done.stdout.split() if done.returncode == 0 else []

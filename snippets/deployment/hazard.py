@@ -60,6 +60,7 @@ for shape in sys.argv[2:]:
 def try_shapes(folder, shapes, onednn, child=CHILD):
     """Call the signature with each shape, in a new process after each that was killed."""
     environment = {"TF_ENABLE_ONEDNN_OPTS": onednn, "TF_CPP_MIN_LOG_LEVEL": "2"}
+    environment["CUDA_VISIBLE_DEVICES"] = "-1"  # oneDNN computes on CPUs
     seen = []
     while len(seen) < len(shapes):
         done = subprocess.run(

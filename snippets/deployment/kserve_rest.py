@@ -120,7 +120,11 @@ with tempfile.TemporaryDirectory() as folder:
     with open(log, "wb") as file:
         process = subprocess.Popen(
             [sys.executable, "-P", __file__, f"{folder}/digits", str(os.getpid())],
-            env={**os.environ, "TF_ENABLE_ONEDNN_OPTS": "1"},
+            env={
+                **os.environ,
+                "TF_ENABLE_ONEDNN_OPTS": "1",
+                "CUDA_VISIBLE_DEVICES": "-1",  # oneDNN computes on CPUs
+            },
             stdout=file,
             stderr=file,
         )

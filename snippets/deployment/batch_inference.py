@@ -89,7 +89,8 @@ def results(folder):
     """Return all rows of all output files, in the order of files and rows."""
     rows = []
     for file in sorted(folder.glob("*.csv")):
-        rows += csv.DictReader(file.read_text("utf-8").splitlines())
+        with file.open(newline="", encoding="utf-8") as text:
+            rows += csv.DictReader(text)
     return rows
 
 

@@ -44,6 +44,8 @@ async def lifespan(app):
 
 LIMIT = 2_000_000  # bytes of a request; more get 413
 app = FastAPI(lifespan=lifespan, max_body_size=LIMIT)
+if not hasattr(app, "max_body_size"):  # an older one takes the word, and limits nothing
+    raise ImportError("fastapi>=0.165 is needed")
 
 
 @app.post("/predict")

@@ -99,7 +99,7 @@ if __name__ == "__main__":
     def record(row):
         """Return a record whose key names the row, and whose brightest pixel is `row % 10`."""
         pixels = bytes(16 * (place == row % 10) for place in range(64))
-        key = f"row {row} é".encode("latin-1")  # not UTF-8
+        key = f"row {row}\f\né".encode("latin-1")  # two ends of a line, and not UTF-8
         values = {"key": key, "pixels": pixels}
         features = {
             name: tf.train.Feature(bytes_list=tf.train.BytesList(value=[value]))
@@ -119,7 +119,8 @@ if __name__ == "__main__":
         again = [work(base, base, process, 2, bright) for process in range(2)]
         rows = []
         for file in sorted(pathlib.Path(base).glob("*.csv")):
-            rows += list(csv.DictReader(file.read_text("utf-8").splitlines()))
+            with file.open(newline="", encoding="utf-8") as text:
+                rows += csv.DictReader(text)
         left = sorted(path.name for path in pathlib.Path(base).glob("*.part"))
 
     print("process 0 wrote", shares[0], "and process 1", shares[1])
@@ -132,7 +133,7 @@ if __name__ == "__main__":
         "an_unfinished_file_is_done_again": left == [cut_off.name]
         and "1.csv" in shares[1],
         "each_row_once": [row["key"] for row in rows]
-        == [rf"row {number} \xe9" for number in range(300)],
+        == [f"row {number}\f\n\\xe9" for number in range(300)],
         "answers_belong_to_their_keys": all(
             int(row["digit"]) == int(row["key"].split()[1]) % 10
             and float(row["probability"]) == 1

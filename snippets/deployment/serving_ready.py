@@ -73,6 +73,7 @@ def probe(address, path):
 
 # --8<-- [start:command]
 READY = r"""
+[[ $# -ge 3 ]] || exit 2 # without a path there would be nothing to fail
 for path in "${@:3}"; do
   exec 3<>/dev/tcp/$1/$2
   printf 'GET /v1/models/%s HTTP/1.0\r\n\r\n' "$path" >&3
@@ -125,6 +126,7 @@ with work, ModelServer(*flags) as server:
     both = ready(server.rest, "digits/versions/1", "digits/versions/2")
     print(codes, "- versions 1 and 2:", both)
     # --8<-- [end:bash]
+    nothing = ready(server.rest)
 gone, code_of_nobody = probe(server.rest, "digits"), ready(server.rest, "digits")
 
 claims = {
@@ -140,5 +142,6 @@ claims = {
     ),
     "bash_fails_where_one_of_two_versions_fails": both == 1,
     "bash_fails_where_nobody_answers": code_of_nobody == 1,
+    "bash_fails_without_a_path": nothing == 2,
 }
 measures = {"server": server.name}

@@ -103,8 +103,14 @@ with contextlib.ExitStack() as stack:
             stdout=subprocess.PIPE,
             text=True,
         )
+        stack.callback(worker.wait)  # the last callback runs first: kill, then wait
+        stack.callback(worker.kill)
         workers.append(worker)
-    lines = [worker.communicate()[0].splitlines()[-1] for worker in workers]
+    logs = [worker.communicate()[0] for worker in workers]
+    codes = [worker.returncode for worker in workers]
+if any(codes):
+    raise SystemExit(f"the workers ended with {codes}")
+lines = [log.splitlines()[-1] for log in logs]
 # --8<-- [end:launch]
 
 # --8<-- [start:compare]

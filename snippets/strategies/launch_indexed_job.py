@@ -44,6 +44,19 @@ spec:
   selector:
     batch.kubernetes.io/job-name: train
 ---
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy # only the workers themselves may reach a worker
+metadata:
+  name: train
+spec:
+  podSelector:
+    matchLabels: {batch.kubernetes.io/job-name: train}
+  policyTypes: [Ingress]
+  ingress:
+    - from:
+        - podSelector:
+            matchLabels: {batch.kubernetes.io/job-name: train}
+---
 apiVersion: batch/v1
 kind: Job
 metadata:
@@ -68,6 +81,7 @@ spec:
     spec:
       subdomain: train # the name of the Service
       restartPolicy: Never # a new pod instead of one that failed
+      automountServiceAccountToken: false # training asks nothing of Kubernetes
       terminationGracePeriodSeconds: 120
       containers:
         - name: train
@@ -114,7 +128,7 @@ def environment_of(variables, index):
     return found
 
 
-service, job = yaml.safe_load_all(MANIFEST)
+service, network, job = yaml.safe_load_all(MANIFEST)
 [container] = job["spec"]["template"]["spec"]["containers"]
 for index in range(2):
     print(json.loads(environment_of(container["env"], index)["TF_CONFIG"]))
@@ -141,10 +155,11 @@ print("not an Indexed Job:", not_indexed)
 
 
 # --8<-- [start:check]
-def refused(service, job):
+def refused(service, network, job):
     """Return what Kubernetes does not accept: unknown fields, wrong types, gaps."""
     found = []
-    for manifest, model in ((service, client.V1Service), (job, client.V1Job)):
+    models = client.V1Service, client.V1NetworkPolicy, client.V1Job
+    for manifest, model in zip((service, network, job), models, strict=True):
         try:
             model.model_validate(manifest)
         except ValueError as error:  # pydantic's: the models are made with it
@@ -153,7 +168,7 @@ def refused(service, job):
     return found
 
 
-def apart(service, job):
+def apart(service, network, job):
     """Return what Kubernetes accepts, but what keeps the workers from meeting."""
     found, spec = [], job["spec"]
     variables = spec["template"]["spec"]["containers"][0]["env"]
@@ -167,6 +182,9 @@ def apart(service, job):
         found.append(f"the hosts are called {', '.join(names)}")
     if subdomain != service["metadata"]["name"]:
         found.append("the subdomain is not the Service")
+    chosen = service["spec"]["selector"], network["spec"]["podSelector"]["matchLabels"]
+    if any(labels != {"batch.kubernetes.io/job-name": host} for labels in chosen):
+        found.append("the Service or the network policy is for other pods")
     return found
 
 

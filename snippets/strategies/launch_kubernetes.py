@@ -33,6 +33,7 @@ spec:
             sidecar.istio.io/inject: "false"
         spec:
           terminationGracePeriodSeconds: 120
+          automountServiceAccountToken: false
           containers:
             - name: tensorflow
               image: registry.example.com/train:1
@@ -110,6 +111,7 @@ pod = fields(
     volumes={"type": "array", "items": claim},
     nodeSelector=labels,
     terminationGracePeriodSeconds=whole,
+    automountServiceAccountToken={"type": "boolean"},
 )
 replica = fields(
     ["template"],

@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.11,<3.14"
-# dependencies = ["tensorflow==2.21.*", "ray[train]>=2.50", "psutil"]
+# dependencies = ["tensorflow==2.21.*", "ray[train]>=2.52", "psutil"]
 #
 # [tool.guide]
 # devices = 0
@@ -18,8 +18,9 @@ import tempfile
 import time
 from pathlib import Path
 
-# Ray reports its use to its makers otherwise.
-os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # else Ray reports its use to its makers
+os.environ["RAY_AUTH_MODE"] = "token"  # read when Ray is imported
+os.environ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "1"  # num_gpus=0 hides the GPUs
 import numpy as np
 import psutil
 import ray
@@ -103,7 +104,7 @@ def alive(process):
 
 signal.signal(signal.SIGALRM, too_late)
 signal.alarm(600)
-# Without a token Ray makes one, and leaves it in the home folder.
+# A token guards the cluster. Without one here, Ray leaves its own in the home folder.
 os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex())
 # Ray's sockets will lie below this folder, and their paths must be short.
 folder = tempfile.mkdtemp(dir="/tmp")

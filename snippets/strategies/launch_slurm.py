@@ -75,7 +75,7 @@ if "SLURM_PROCID" in os.environ:  # this process was started by srun
     # stand-in runs two tasks on one node.
     gpus = int(os.environ.get("SLURM_GPUS_ON_NODE", "0"))
     resolver = tf.distribute.cluster_resolver.SlurmClusterResolver(
-        port_base=int(os.environ.get("PORT", "8888")),
+        port_base=int(os.environ.get("TRAIN_PORT", "8888")),
         gpus_per_node=gpus or 2,
         gpus_per_task=gpus or 1,
         auto_set_gpu=False,
@@ -101,7 +101,7 @@ BATCH_SCRIPT = r"""#!/bin/bash
 set -euo pipefail
 code=0
 # Jobs that share a node must not share a port.
-export PORT=${PORT:-$((10000 + SLURM_JOB_ID % 20000))}
+export TRAIN_PORT=${TRAIN_PORT:-$((10000 + SLURM_JOB_ID % 20000))}
 # The first task to leave gives the others 90 seconds to end their saving.
 srun --cpus-per-task=8 --kill-on-bad-exit=0 --wait=90 \
     python train.py /shared/run-1 --replicas 8 --gpus 4 || code=$?
@@ -158,7 +158,7 @@ with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as held_por
     path = f"{folder}:{os.environ['PATH']}"
     environment = os.environ | {
         "PATH": path,
-        "PORT": str(hold_two(held_ports)),
+        "TRAIN_PORT": str(hold_two(held_ports)),
         "CUDA_VISIBLE_DEVICES": "-1",
     }
     syntax = subprocess.run(
@@ -220,7 +220,7 @@ def what_follows(code, job=7):
     """
     with tempfile.TemporaryDirectory() as folder:
         stubs = {
-            "srun": f"echo $PORT $1 >&2; exit {code}",
+            "srun": f"echo $TRAIN_PORT $1 >&2; exit {code}",
             "scontrol": "echo scontrol $@",
         }
         for name, line in stubs.items():
@@ -229,7 +229,12 @@ def what_follows(code, job=7):
         path = f"{folder}:{os.environ['PATH']}"
         ended = subprocess.run(
             ["bash", "-c", BATCH_SCRIPT],
-            env={**os.environ, "PATH": path, "SLURM_JOB_ID": str(job), "PORT": ""},
+            env={
+                **os.environ,
+                "PATH": path,
+                "SLURM_JOB_ID": str(job),
+                "TRAIN_PORT": "",
+            },
             capture_output=True,
             text=True,
             check=False,

@@ -177,7 +177,7 @@ def coordinate(say, folder, victim=None):
         coordinator.schedule(
             step, args=(tf.constant(ids[number]), tf.constant(labels[number]))
         )
-        if (number + 1) % SAVE_EVERY == 0:
+        if (number + 1) % SAVE_EVERY == 0 or number + 1 == STEPS:
             coordinator.join()  # no step may be under way while the servers save
             done.assign(number + 1)
             manager.save()

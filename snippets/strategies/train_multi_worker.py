@@ -39,7 +39,7 @@ def make_strategy():
         tasks = int(os.environ["SLURM_STEP_TASKS_PER_NODE"].split("(")[0])
         gpus = int(os.environ.get("SLURM_GPUS_ON_NODE", "0"))
         resolver = tf.distribute.cluster_resolver.SlurmClusterResolver(
-            port_base=int(os.environ.get("PORT", "8888")),
+            port_base=int(os.environ.get("TRAIN_PORT", "8888")),
             gpus_per_node=gpus or tasks,
             gpus_per_task=gpus or 1,
             auto_set_gpu=False,
@@ -207,7 +207,8 @@ def train(strategy, folder, scratch, stop, *, replicas=None, told=()):
         else:
             raise SystemExit(f"epoch {epoch + 1} ends before its {STEPS} batches")
     if not leave:
-        model.save(f"{mine}/model.keras")
+        model.save(f"{mine}/part.keras")  # only a whole file gets the model's name
+        tf.io.gfile.rename(f"{mine}/part.keras", f"{mine}/model.keras", overwrite=True)
     sum_over_replicas(tf.constant(1, tf.int64))  # nobody leaves before all have saved
     if leave:
         say(f"told to leave: saved after step {step}")

@@ -81,7 +81,7 @@ def slurm():
         "SLURM_STEP_NODELIST": "localhost",
         "SLURM_STEP_TASKS_PER_NODE": "2",
         "SLURMD_NODENAME": "localhost",
-        "PORT": str(port),
+        "TRAIN_PORT": str(port),
     }
     return [both | {"SLURM_PROCID": str(rank)} for rank in range(2)]
 

@@ -203,6 +203,10 @@ claims = {
         rare_off["the same, flattened"][1] > 3 * rare_off["the true chance"][1]
         and rare_off["the same, flattened"][1] > 0.3
     ),
+    "one_output_for_all_rows_ranks": float(
+        keras.metrics.AUC()(y_test, np.full(y_test.shape, y_train.mean()))
+    )
+    > 0.6,
     "one_output_for_all_rows_is_calibrated": off["the share for every row"] < 0.02,
 }
 measures = {

@@ -118,6 +118,17 @@ wrong = float(keras.losses.Dice()(numbers, answers["network"]))
 print(f"with class numbers: no error, {wrong:.2f}")
 # --8<-- [end:dice]
 
+# --8<-- [start:tversky]
+belong = np.array([[1, 1, 0, 0]], "float32")  # two of four pixels
+answered = {"a miss": [[1, 0, 0, 0]], "a false alarm": [[1, 1, 1, 0]]}
+tversky = {}
+for alpha, beta in ((1, 0), (0, 1)):
+    for mistake, said in answered.items():
+        loss = keras.losses.Tversky(alpha, beta)(belong, np.array(said, "float32"))
+        tversky[alpha, mistake] = float(loss)
+        print(f"alpha={alpha}, beta={beta}, {mistake}: {float(loss):.2f}")
+# --8<-- [end:tversky]
+
 
 def iou(logits):
     """Return the mean IoU by NumPy: pixels in both, divided by pixels in either, over the classes."""
@@ -174,6 +185,10 @@ claims = {
     "dice_with_class_numbers_is_right": bool(
         np.isclose(wrong, dice["by default", "network"], atol=0.01)
     ),
+    "alpha_weighs_misses": tversky[1, "a miss"] > 0.1 > tversky[0, "a miss"],
+    "alpha_weighs_false_alarms": tversky[1, "a false alarm"]
+    > 0.1
+    > tversky[0, "a false alarm"],
     "weights_find_more_of_both": all(
         w > p for w, p in zip(weighted_found[1:], plain_found[1:], strict=True)
     ),

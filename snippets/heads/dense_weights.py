@@ -79,6 +79,20 @@ for name, (labels, loss, layers, weights) in ways.items():
     print(f"accuracy {accuracy[name]:.2f}, weighted {weighted[name]:.2f}")
 # --8<-- [end:padding]
 
+# --8<-- [start:one_unit]
+scores = np.full((3, 5, 1), 40.0, "float32")  # sure of yes, and every answer is no
+unit = keras.layers.Dense(1, "sigmoid", use_bias=False, kernel_initializer="ones")
+one_unit = keras.Sequential([keras.Input((5, 1)), unit])
+places = keras.losses.BinaryCrossentropy(reduction=None)
+yes_or_no = {}
+for shape in ((3, 5, 1), (3, 5)):
+    with tf.GradientTape() as tape:
+        of_places = places(np.zeros(shape), one_unit(scores))
+    gradient = float(tape.gradient(of_places, unit.kernel)[0, 0])
+    yes_or_no[shape] = tuple(of_places.shape), gradient
+    print(f"labels {shape}: losses {tuple(of_places.shape)}, gradient {gradient:.0f}")
+# --8<-- [end:one_unit]
+
 # --8<-- [start:replicas]
 devices = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")
 mirrored = tf.distribute.MirroredStrategy([device.name for device in devices])
@@ -184,6 +198,15 @@ by_keras = {
     ),
     "mask": keras.metrics.MeanIoU(3, sparse_y_pred=False)(padded_y, padded),
 }
+always_yes = keras.layers.Dense(1, kernel_initializer="zeros", bias_initializer="ones")
+always = keras.Sequential([keras.Input((6, 4)), keras.layers.Masking(), always_yes])
+is_zero = padded_y == 0  # so is the padding
+precision = keras.metrics.Precision()(is_zero[..., None], always(padded_x))
+try:
+    places(np.zeros((3, 5)), one_unit(scores), sample_weight=np.ones((3, 5)))
+    weights_fit = True
+except tf.errors.InvalidArgumentError:
+    weights_fit = False
 iou_of = {
     "valid": mean_iou(named[valid], padded_y[valid]),
     "all": mean_iou(named, padded_y),
@@ -210,6 +233,12 @@ claims = {
     "accuracy_heeds_a_mask": near(accuracy["Masking()"], share),
     "accuracy_heeds_weights": near(accuracy["sample_weight"], share),
     "weighted_accuracy_heeds_weights": near(weighted["sample_weight"], share),
+    "one_unit_needs_a_last_axis": yes_or_no[3, 5, 1][0] == (3, 5)
+    and yes_or_no[3, 5, 1][1] > 100,
+    "without_it_each_row_has_one_loss": yes_or_no[3, 5] == ((3,), 0.0),
+    "without_it_weights_of_places_fit": weights_fit,
+    "precision_heeds_a_mask": near(precision, is_zero[valid].mean()),
+    "precision_counts_masked_places": near(precision, is_zero.mean()),
     "mean_iou_heeds_a_mask": near(by_keras["mask"], iou_of["valid"]),
     "mean_iou_counts_masked_places": near(by_keras["mask"], iou_of["all"]),
     "mean_iou_heeds_ignore_class": near(by_keras["ignore_class"], iou_of["valid"]),

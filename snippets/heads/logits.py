@@ -158,6 +158,25 @@ print(
 )
 # --8<-- [end:mixed]
 
+# --8<-- [start:ignored]
+leaves_out = lambda **more: keras.losses.SparseCategoricalCrossentropy(
+    ignore_class=-1, **more
+)
+focal = keras.losses.CategoricalFocalCrossentropy(from_logits=True)
+ignoring = {
+    "softmax": (from_softmax, leaves_out()),
+    "softmax, from_logits=True": (from_softmax, leaves_out(from_logits=True)),
+    "linear, from_logits=True": (linear, leaves_out(from_logits=True)),
+    "linear, focal, from_logits=True": (
+        linear,
+        lambda y, out: focal(np.eye(4)[y], out),
+    ),
+}
+ignored = {name: wrong_by_40("float32", *case) for name, case in ignoring.items()}
+for name, (value, of_logits, said) in ignored.items():
+    print(f"{name:32} loss {value:4.1f}, gradient {of_logits}, warning: {said}")
+# --8<-- [end:ignored]
+
 # --8<-- [start:accuracy]
 scores = rng.normal(size=(1000, 1)).astype("float32")
 yes = (scores > 0).astype("float32")  # every score is on its right side of zero
@@ -263,6 +282,17 @@ claims = {
     "mixed_linear_head_keeps_gradient": bool(
         abs(linear_head[0] - 40) < 1e-3
         and np.abs(linear_head[1] - [1, -1, 0, 0]).max() < 1e-4
+    ),
+    "ignore_class_hides_the_softmax": bool(
+        np.abs(ignored["softmax"][1]).max() < 1e-6
+        and abs(ignored["softmax, from_logits=True"][0] - np.log(np.e + 3)) < 1e-3
+    ),
+    "ignore_class_warns": ignored["softmax, from_logits=True"][2],
+    "ignore_class_keeps_the_gradient_of_logits": bool(
+        np.abs(ignored["linear, from_logits=True"][1] - [1, -1, 0, 0]).max() < 1e-4
+    ),
+    "focal_loss_clips_logits_too": bool(
+        np.abs(ignored["linear, focal, from_logits=True"][1]).max() < 1e-6
     ),
     "accuracy_cuts_logits_at_half": bool(
         np.isclose(reported["accuracy"], np.mean((scores > 0.5) == yes), atol=1e-4)

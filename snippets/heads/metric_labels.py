@@ -147,6 +147,8 @@ shown = {
 }
 claims = {
     "every_row_equals_numpy": all(equal.values()),
+    "f1_is_an_array": metrics.F1Score(threshold=0.5)(yes, chance).shape == (1,)
+    and metrics.F1Score(average="macro", threshold=0.5)(yes, chance).shape == (),
     "f1_without_threshold_says_yes_to_every_row": bool(
         np.isclose(without_threshold, all_yes, atol=1e-5)
     ),

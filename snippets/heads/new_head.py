@@ -201,6 +201,13 @@ for name, far in moved.items():
 # --8<-- [end:statistics]
 
 
+# --8<-- [start:dropout]
+drop = keras.Sequential([keras.Input((1000,)), keras.layers.Dropout(0.5)])
+drop.trainable = False
+kept = float(np.mean(drop(np.ones((1, 1000)), training=True) != 0))
+print(f"a frozen Dropout(0.5) in training mode keeps {kept:.1f} of its inputs")
+# --8<-- [end:dropout]
+
 # --8<-- [start:compile]
 errors = {}
 

@@ -60,7 +60,7 @@ except ValueError as error:
 
 
 # --8<-- [start:metrics]
-def reported_with(metrics):
+def reported_with(metrics, model=model):
     """Return what `evaluate` reports with these metrics, apart from the losses."""
     model.compile(
         "sgd", {"price": "mse", "sold": "binary_crossentropy"}, metrics=metrics
@@ -71,7 +71,10 @@ def reported_with(metrics):
 
 two = reported_with(["mae", "accuracy"])
 each = reported_with({"price": ["mae"], "sold": ["accuracy", "mae"]})
+sold_first = keras.Model(inputs, {name: heads[name] for name in ("sold", "price")})
+also_two = reported_with(["mae", "accuracy"], sold_first)
 print("a list of two:", *two)
+print('the same, "sold" written first:', *also_two)
 print("a list for each head:", *each)
 try:
     reported_with(["accuracy"])
@@ -95,6 +98,7 @@ claims = {
     "total_is_the_mean": near(reported["loss"], total / 2),
     "class_weight_raises": "class_weight" in errors,
     "a_list_of_two_is_one_for_each_head": set(two) == {"price_mae", "sold_accuracy"},
+    "the_alphabet_decides_which_is_whose": set(also_two) == set(two),
     "a_list_of_two_is_two_for_each_head": len(two) == 4,
     "a_dictionary_names_each_head": set(each) == set(two) | {"sold_mae"}
     and near(each["price_mae"], np.mean(np.abs(said["price"] - price)))

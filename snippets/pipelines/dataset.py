@@ -159,6 +159,11 @@ errors = {
     "list_of_arrays": caught(
         lambda: tf.data.Dataset.from_tensor_slices([images, labels])
     ),
+    "called_generator": caught(
+        lambda: tf.data.Dataset.from_generator(
+            iter([1, 2, 3]), output_signature=tf.TensorSpec([], tf.int64)
+        )
+    ),
     "unequal_lengths": caught(
         lambda: tf.data.Dataset.from_tensor_slices((images[:4], labels[:3]))
     ),
@@ -211,6 +216,7 @@ claims = {
     "python_function_runs_once": len(calls) == 1,
     "python_randomness_is_frozen": from_python == 1,
     "tensorflow_randomness_is_not": from_tensorflow > 50,
+    "a_called_generator_raises": "callable" in errors["called_generator"],
     "no_random_access": errors["no_index"].startswith("TypeError"),
     "list_is_one_tensor": errors["list_of_arrays"].startswith("ValueError"),
     "unknown_length_raises": errors["unknown_length"].startswith("TypeError"),

@@ -52,6 +52,32 @@ print("a Keras layer under it: repeats:", layer[0] == layer[1])
 # --8<-- [end:where]
 
 
+# --8<-- [start:inside]
+def orders(seed=None, seed_after=None):
+    """Return the orders of two epochs over two files of five rows each."""
+
+    def rows_of(file):
+        rows = tf.data.Dataset.range(5).shuffle(5, seed=seed)
+        return rows.map(lambda row: 10 * file + row)
+
+    data = tf.data.Dataset.range(1, 3).interleave(rows_of, cycle_length=1)
+    if seed_after:
+        data = data.shuffle(10, seed=seed_after)
+    return [[int(row) for row in data] for _ in range(2)]
+
+
+tf.random.set_seed(None)
+seed_inside, none_inside = orders(seed=1), orders()
+also_after = orders(seed=1, seed_after=1)
+tf.random.set_seed(1)
+global_inside = orders()
+tf.random.set_seed(None)
+print("shuffle(5, seed=1) inside:", *seed_inside)
+print("shuffle(5) and set_seed(1): repeats:", global_inside[0] == global_inside[1])
+print("a second shuffle after it: repeats:", also_after[0] == also_after[1])
+# --8<-- [end:inside]
+
+
 # --8<-- [start:data]
 def noise_from(place, seed):
     """Draw from the seed that came with the element: which thread runs first does not matter."""
@@ -78,6 +104,11 @@ claims = {
     "operation_seed_repeats": own_seed[0] == own_seed[1],
     "keras_seed_repeats": keras_seed[0] == keras_seed[1],
     "keras_layer_repeats": bool(set(layer[0]) & set(layer[1])),
+    "a_seeded_shuffle_inside_repeats": seed_inside[0] == seed_inside[1],
+    "each_file_has_the_same_order": [row - 10 for row in seed_inside[0][5:]]
+    == seed_inside[0][:5],
+    "a_global_seed_freezes_a_shuffle_inside": global_inside[0] == global_inside[1],
+    "a_shuffle_after_it_goes_on": also_after[0] != also_after[1],
     "seeds_as_data_repeat": one_call[0] == one_call[1],
     "seeds_as_data_are_reproduced": one_call == eight_calls
     and len(set(one_call[0])) > 100,

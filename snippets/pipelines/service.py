@@ -120,16 +120,24 @@ def serve(say, target, port):
     server.join()
 
 
+def told(cluster, task):
+    """Return what a server says when it has started; raise if it has not."""
+    kind, value = cluster.hear(task)
+    if kind != "said":
+        raise RuntimeError(f"{task.name} {kind}: {value}")
+    return value
+
+
 def start_service(cluster):
     """Start one dispatcher and two workers; return the dispatcher's address and the workers' processes and ports."""
-    _, target = cluster.hear(cluster.start("dispatcher", 0, dispatch))
+    target = told(cluster, cluster.start("dispatcher", 0, dispatch))
     ports = [int(address.rpartition(":")[2]) for address in cluster.spec["worker"]]
     workers = [
         cluster.start("worker", index, serve, target, port)
         for index, port in enumerate(ports)
     ]
     for worker in workers:
-        cluster.hear(worker)
+        told(cluster, worker)
     return target, workers, ports
 
 
@@ -345,11 +353,11 @@ with Cluster(dispatcher=1, worker=2, client=1) as cluster:
     print("a worker killed after 20 elements; more came:", more_came)
     print("then, for 3 seconds:", ending)
 
-    cluster.hear(cluster.start("worker", 1, serve, target, 0))
+    told(cluster, cluster.start("worker", 1, serve, target, 0))
     after_another, ending_another = listen(cluster, client, 3)
     print("a new worker on another port:", ending_another)
 
-    cluster.hear(cluster.start("worker", 1, serve, target, ports[1]))
+    told(cluster, cluster.start("worker", 1, serve, target, ports[1]))
     after_return, ending_return = listen(cluster, client)
     print("a new worker on the port of the old one:", ending_return)
 elements += [n for _, n in next_ten] + after_kill + after_another + after_return
@@ -372,7 +380,7 @@ def kill_and_return():
         client = cluster.start("client", 0, read_aloud, target, COUNT, shuffle_all)
         first = [cluster.hear(client)[1] for _ in range(20)]
         workers[1].kill()
-        cluster.hear(cluster.start("worker", 1, serve, target, ports[1]))
+        told(cluster, cluster.start("worker", 1, serve, target, ports[1]))
         rest, _ = listen(cluster, client)
     return first + rest
 

@@ -76,11 +76,11 @@ def options(*, naive=False, threads=None):
     return made
 
 
-def run(function, calls, chosen, step=0.0):
+def run(function, calls, chosen, step=0.0, **more):
     """Return seconds, those on a processor, rows, spans and the largest number of waits at once, for one pass."""
     spans.clear()
     peak[0] = 0
-    data = source.map(function, num_parallel_calls=calls).batch(BATCH)
+    data = source.map(function, num_parallel_calls=calls, **more).batch(BATCH)
     data = data.with_options(chosen)
     begin, cpu, rows = time.perf_counter(), time.process_time(), []
     for batch in data:
@@ -137,6 +137,12 @@ for size in (2, 4, 16):
     print(
         f"num_parallel_calls={CALLS}, {size} threads: at most {threads[size]} at once"
     )
+passes = [
+    run(waiting, CALLS, options(threads=2), use_unbounded_threadpool=True)
+    for _ in range(3)
+]
+unbounded = max(one[4] for one in passes)
+print(f"the same, 2 threads, unbounded: at most {unbounded} at once")
 shared = run(waiting, CALLS, options())
 print(
     "the shared pool has no more threads than the process may use cores:",
@@ -196,6 +202,7 @@ claims = {
     "waiting_needs_no_processor": results["waiting", "naive"][1]
     < 0.5 * results["waiting", "naive"][0],
     "order_is_kept": all(result[2] == list(range(ROWS)) for result in results.values()),
+    "unbounded_threads_cap_nothing": unbounded == CALLS,
     "threads_cap_the_calls": threads[2] == 2 and threads[4] == 4,
     "more_threads_than_cores_help_waits": threads[16] == CALLS,
     "shared_pool_is_the_cores": shared[4] <= cores,

@@ -67,12 +67,12 @@ def orders(seed=None, seed_after=None):
 
 
 tf.random.set_seed(None)
-seed_inside, none_inside = orders(seed=1), orders()
-also_after = orders(seed=1, seed_after=1)
+seed_inside, also_after = orders(seed=1), orders(seed=1, seed_after=1)
 tf.random.set_seed(1)
 global_inside = orders()
 tf.random.set_seed(None)
-print("shuffle(5, seed=1) inside:", *seed_inside)
+for epoch in seed_inside:
+    print("shuffle(5, seed=1):", epoch)
 print("shuffle(5) and set_seed(1): repeats:", global_inside[0] == global_inside[1])
 print("a second shuffle after it: repeats:", also_after[0] == also_after[1])
 # --8<-- [end:inside]

@@ -188,7 +188,7 @@ def _show_first(wanted: int) -> bool:
     """Leave this process and its children as many GPUs; return False, and change nothing, where there are fewer.
 
     TensorFlow is not asked: it would start CUDA, which no child that is forked later could use
-    (https://docs.nvidia.com/cuda/cuda-c-programming-guide/#initialization).
+    (https://github.com/tensorflow/tensorflow/issues/57877).
     """
     chosen = os.environ.get("CUDA_VISIBLE_DEVICES")
     names = _of_each_gpu("index") if chosen is None else [name.strip() for name in chosen.split(",") if name.strip()]

@@ -7,8 +7,8 @@ at once can be given the same, and one ends with "Address already in use".
 from __future__ import annotations
 
 import os
-import tempfile
 from contextlib import contextmanager
+from tempfile import TemporaryDirectory, gettempdir
 from typing import TYPE_CHECKING, Any
 
 from hooks import busy
@@ -27,7 +27,7 @@ START = 60.0  # seconds in which a kernel answers at first, and in which what a 
 
 def place() -> str:
     """Return the folder for temporary files, or /tmp where a socket below that one would have too long a path."""
-    usual = tempfile.gettempdir()
+    usual = gettempdir()
     path = f"{usual}/{NAME}12345678/kernel-ipc-5"
     return usual if len(os.fsencode(path)) <= LONGEST else "/tmp"  # noqa: S108 - a folder in it, of a name of its own
 
@@ -42,7 +42,7 @@ def client(notebook: NotebookNode, **options: Any) -> Iterator[NotebookClient]:
     """
     from nbclient import NotebookClient  # noqa: PLC0415 - only tests and `make record` have it
 
-    with tempfile.TemporaryDirectory(prefix=NAME, dir=place()) as folder:
+    with TemporaryDirectory(prefix=NAME, dir=place()) as folder:
         seconds = round(busy.stretched(START))
         options |= {"startup_timeout": seconds, "iopub_timeout": seconds}
         made = NotebookClient(notebook, kernel_name="python3", **options)

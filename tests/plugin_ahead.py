@@ -39,9 +39,9 @@ PATIENCE = 20
 class Run(Protocol):
     """Runs a command to its end and returns what it printed.
 
-    Its environment is that of the session's start, with `env` besides: tests change that of this process meanwhile. A
-    busy machine has more seconds. It raises `RuntimeError`, with all that was printed, where the command failed or the
-    session has ended, and `subprocess.TimeoutExpired` after too many seconds.
+    Its environment and folder are those of the session's start, with `env` besides: tests change those of this process
+    meanwhile. A busy machine has more seconds. It raises `RuntimeError`, with all that was printed, where the command
+    failed or the session has ended, and `subprocess.TimeoutExpired` after too many seconds.
     """
 
     def __call__(
@@ -62,7 +62,7 @@ class Ahead:
     """
 
     def __init__(self) -> None:
-        self._env = dict(os.environ)
+        self._env, self._folder = dict(os.environ), os.getcwd()
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="ahead")
         self._futures: dict[str, Future[Any]] = {}
         self._process: subprocess.Popen[str] | None = None
@@ -103,7 +103,7 @@ class Ahead:
         env: Mapping[str, str] | None = None,
         **options: Any,
     ) -> str:
-        options["env"] = {**self._env, **(env or {})}
+        options = {"cwd": self._folder, **options, "env": {**self._env, **(env or {})}}
         with self._lock:
             if self._closed:
                 raise RuntimeError("the session has ended")

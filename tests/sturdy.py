@@ -18,12 +18,12 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import TYPE_CHECKING, NamedTuple
 
 import psutil
@@ -123,7 +123,7 @@ class Run:
 
     def __init__(self, number: int, seed: str, arguments: list[str], seconds: float) -> None:
         self.mark, self.seed = f"{os.getpid()}-{number}", seed
-        self.folder = Path(tempfile.mkdtemp(prefix="sturdy-"))
+        self.folder = Path(mkdtemp(prefix="sturdy-"))
         self.place, self.said = self.folder / "tmp", self.folder / "said"
         self.place.mkdir()
         self.begun, self.limit, self.late = time.monotonic(), seconds, ""

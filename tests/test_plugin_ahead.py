@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 import sys
 import threading
 from dataclasses import dataclass
+from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -21,7 +23,6 @@ from tests.until import until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from tests.plugin_ahead import Run
 
@@ -83,18 +84,25 @@ def test_what_the_work_skips_is_skipped_where_it_is_waited_for(ahead: Ahead) -> 
         ahead.result("seen")
 
 
-def test_its_processes_see_no_change_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_its_processes_see_no_change_of_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("WHERE", "before")
-    ahead = Ahead()
+    ahead, folder = Ahead(), Path.cwd()
     monkeypatch.setenv("WHERE", "after")
-    code = "import os; print(os.environ['WHERE'], os.environ['MORE'], end='')"
+    monkeypatch.chdir(tmp_path)
+    code = "import os; print(os.environ['WHERE'], os.environ['MORE'], os.getcwd(), end='')"
 
     def look(run: Run) -> str:
         return run([sys.executable, "-c", code], seconds=100, env={"MORE": "more"})
 
     ahead.begin(session(("a", "seen")), "seen", look)
-    assert ahead.result("seen") == "before more"
+    assert ahead.result("seen") == f"before more {folder}"
     ahead.close()
+
+
+def test_no_test_moves_the_folder_for_temporary_files() -> None:
+    """Work that goes on beside it would make its folders there, and lose them with that test."""
+    moved = re.compile("tempfile" + r"""\W+tempdir\b|environ\[.TMPDIR.\] =|setenv\(.TMPDIR""")
+    assert [file.name for file in (ROOT / "tests").rglob("*.py") if moved.search(file.read_text("utf8"))] == []
 
 
 def test_a_busy_machine_has_more_time(ahead: Ahead, monkeypatch: pytest.MonkeyPatch) -> None:

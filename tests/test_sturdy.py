@@ -6,7 +6,9 @@ import os
 import signal
 import subprocess
 import sys
+from functools import partial
 from itertools import groupby
+from tempfile import mkdtemp
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
@@ -84,7 +86,7 @@ def test_good_runs_beside_each_other_leave_nothing(tmp_path: Path, monkeypatch: 
     there, temporary = tmp_path / "there", tmp_path / "tmp"
     for folder in (there, temporary):
         folder.mkdir()
-    monkeypatch.setattr(sturdy.tempfile, "tempdir", str(temporary))
+    monkeypatch.setattr(sturdy, "mkdtemp", partial(mkdtemp, dir=temporary))
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     (tmp_path / "test_good.py").write_text(MEET.format(there=str(there)))
     arguments = ["-c", str(tmp_path / "pytest.ini"), "-p", "no:cacheprovider", str(tmp_path)]
@@ -111,7 +113,7 @@ def test_a_run_whose_end_is_interrupted_leaves_no_folder(tmp_path: Path, monkeyp
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     (tmp_path / "test_good.py").write_text("def test_it():\n    pass\n")
     (place := tmp_path / "place").mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(place))
+    monkeypatch.setattr(sturdy, "mkdtemp", partial(mkdtemp, dir=place))
     interruptions = [SystemExit(143)]
     look = sturdy.left
 

@@ -34,7 +34,7 @@ def test_a_kernel_is_asked_in_a_folder_and_leaves_no_file(
 ) -> None:
     place = short / deeper
     place.mkdir(exist_ok=True)
-    monkeypatch.setattr("tempfile.tempdir", str(place))
+    monkeypatch.setattr(kernels, "gettempdir", lambda: str(place))
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(ASK)])
     with kernels.client(notebook, timeout=60) as client:
         client.execute(cwd=str(short))

@@ -126,7 +126,10 @@ def prepare(name: str, wanted: int, *, table: dict[str, Device] | None = None) -
 
 
 def compute_exactly(name: str, *, table: dict[str, Device] | None = None) -> None:
-    """Keep TensorFloat-32 out of the kernels that XLA writes for a GPU: these do not read NVIDIA's variable."""
+    """Keep TensorFloat-32 out of all of a GPU's kernels in this process: those that XLA writes read no variable.
+
+    The variable of the table does so for NVIDIA's libraries in the processes that a program starts, too.
+    """
     if (table or TABLE)[name].kind == "GPU":
         import tensorflow as tf  # noqa: PLC0415 - only the process of a program may import it
 

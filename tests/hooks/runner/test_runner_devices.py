@@ -64,6 +64,14 @@ def test_gpus_are_chosen_before_cuda_starts(
     assert os.environ.get("CUDA_VISIBLE_DEVICES") == (chosen if expected is None else expected)
 
 
+def test_where_there_are_enough_gpus_tensorflow_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """This process must not import it, and it would find no GPU here."""
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1,2")
+    devices.prepare("gpu", 2)
+    assert os.environ["CUDA_VISIBLE_DEVICES"] == "0,1"
+    assert "tensorflow" not in sys.modules
+
+
 def test_a_gpu_program_computes_without_tensorfloat_32(runner: Runner, program: Make) -> None:
     body = """
         import tensorflow as tf

@@ -49,7 +49,8 @@ DOCKERFILE = frozenset(
 MESSAGES = ("tensorflow_serving",)
 # Settings of a contributor's shell, git, Node and desktop, which CI does not have; programs ask for none of them.
 _SETTINGS = ("BASH", "CDPATH", "GIT_", "GLOBIGNORE", "NODE_", "SHELLOPTS", "XDG_")
-_NOT_COPIED = shutil.ignore_patterns(".venv*", ".git", ".cache", "node_modules", "__pycache__", ".*_cache")
+# A file that is just being written (`*.part`) has its own name a moment later.
+_NOT_COPIED = shutil.ignore_patterns(".venv*", ".git", ".cache", "node_modules", "__pycache__", ".*_cache", "*.part")
 
 
 class CheckError(Exception):

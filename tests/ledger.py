@@ -11,7 +11,7 @@ import subprocess
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from hooks import atomic, devices
+from hooks import atomic, busy, devices
 from hooks.errors import ROOT
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def commit(repository: Path) -> str:
 
     def git(*words: str) -> str:
         command = ["git", "-C", str(repository), *words]
-        return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+        return subprocess.run(command, capture_output=True, text=True, timeout=busy.stretched(60), check=True).stdout
 
     changed = git("status", "--porcelain", "--untracked-files=no", "--", ".", f":(exclude){FILE.relative_to(ROOT)}")
     return git("rev-parse", "HEAD").strip()[:12] + ("+" if changed else "")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from hooks import busy
 from hooks.errors import ROOT
 from tests import ledger, sturdy
 
@@ -33,7 +34,7 @@ def test_the_last_line_of_pytest_counts(said: str, counts: dict[str, int]) -> No
 def test_a_commit_with_changes_is_marked_but_the_ledger_is_no_change(tmp_path: Path) -> None:
     def git(*words: str) -> str:
         command = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@example.com", *words]
-        return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+        return subprocess.run(command, capture_output=True, text=True, timeout=busy.stretched(60), check=True).stdout
 
     book, source = tmp_path / ledger.FILE.relative_to(ROOT), tmp_path / "source"
     book.parent.mkdir()

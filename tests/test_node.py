@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -16,7 +16,7 @@ def test_the_node_of_the_environment_comes_first(tmp_path: Path, monkeypatch: py
         folder.mkdir(parents=True)
         (folder / "node").write_text("#!/bin/sh\n")
         (folder / "node").chmod(0o755)
-    monkeypatch.setattr(sys, "executable", str(ours / "python"))
+    monkeypatch.setattr(node, "sys", SimpleNamespace(executable=str(ours / "python")))
     monkeypatch.setenv("PATH", str(others))
     assert node.path() == str(ours / "node")
     (ours / "node").unlink()

@@ -18,6 +18,7 @@ import pytest
 from hooks import busy
 from hooks.errors import ROOT
 from tests import child, plugin_ahead
+from tests.anew import anew
 from tests.plugin_ahead import Ahead
 from tests.until import until
 
@@ -105,9 +106,19 @@ def test_no_test_moves_the_folder_for_temporary_files() -> None:
     assert [file.name for file in (ROOT / "tests").rglob("*.py") if moved.search(file.read_text("utf8"))] == []
 
 
-def test_a_busy_machine_has_more_time(ahead: Ahead, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_test_changes_what_is_used_beside_it() -> None:
+    """Threads that do other work would meet it: `tests/anew.py` gives a test a module of its own."""
+    shared = "os|platform|shutil|socket|subprocess|tempfile|threading|time|Path|busy"
+    changed = re.compile(rf"setattr\(\s*(?:(?:\w+\.)?(?:{shared}), |sys, .(?!argv))")
+    assert [file.name for file in (ROOT / "tests").rglob("*.py") if changed.search(file.read_text("utf8"))] == []
+
+
+def test_a_busy_machine_has_more_time() -> None:
     """What it is given and what it says is whole, though the limit was reached in between."""
-    monkeypatch.setattr(busy, "stretched", lambda _: 100.0)
+    own = anew(plugin_ahead)
+    own.busy = anew(busy)
+    own.busy.stretched = lambda _: 100.0
+    ahead = own.Ahead()
     code = "import sys, time; print(sys.stdin.read(), flush=True); time.sleep(1); print('out', end='')"
     given = "given" * 10_000
 
@@ -116,6 +127,7 @@ def test_a_busy_machine_has_more_time(ahead: Ahead, monkeypatch: pytest.MonkeyPa
 
     ahead.begin(session(("a", "seen")), "seen", look)
     assert ahead.result("seen") == f"{given}\nout"
+    ahead.close()
 
 
 def test_a_process_that_takes_too_long_is_ended(ahead: Ahead) -> None:

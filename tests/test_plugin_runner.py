@@ -11,6 +11,7 @@ import pytest
 from hooks import results
 from hooks.errors import GuideError
 from tests import plugin_runner
+from tests.anew import anew
 
 
 class Item:
@@ -113,30 +114,34 @@ def test_what_a_test_asks_for_only_when_it_runs_is_not_held(runner: Held) -> Non
     assert runner.noted == ["held", "late", "released"]
 
 
-def ask(monkeypatch: pytest.MonkeyPatch, running: Future[str]) -> tuple[Future[Any], list[bool]]:
+def ask(running: Future[str]) -> tuple[Future[Any], list[bool]]:
     """Ask for what `running` will give; return the future, and for each result stored whether that was done by then."""
-    shared, stored = plugin_runner.Shared(), []
-    monkeypatch.setattr(results, "load", lambda *_args, **_more: None)
-    monkeypatch.setattr(results, "store", lambda key, _results: stored.append(shared.futures[key].done()))
+    own, stored = anew(plugin_runner), []  # a program of this session may end and be stored meanwhile
+    shared = own.Shared()
+
+    def store(key: str, _results: Any) -> None:
+        stored.append(shared.futures[key].done())
+
+    own.results = SimpleNamespace(load=lambda *_args, **_more: None, store=store)
     return shared.ask("key", None, "cpu", lambda: running), stored
 
 
-def test_a_result_is_stored_before_a_test_gets_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_result_is_stored_before_a_test_gets_it() -> None:
     """What a test forgets is on disk by then, and does not come back."""
     running: Future[str] = Future()
-    future, stored = ask(monkeypatch, running)
+    future, stored = ask(running)
     running.set_result("it ran")
     assert future.result(timeout=0) == "it ran"
     assert stored == [False]
 
 
-def test_what_gives_no_result_is_not_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_gives_no_result_is_not_stored() -> None:
     running: Future[str] = Future()
-    future, stored = ask(monkeypatch, running)
+    future, stored = ask(running)
     running.set_exception(MemoryError())
     assert isinstance(future.exception(timeout=0), MemoryError)
     running = Future()
-    future, _ = ask(monkeypatch, running)
+    future, _ = ask(running)
     running.cancel()
     assert future.cancelled()
     assert stored == []

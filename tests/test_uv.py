@@ -8,11 +8,11 @@ import importlib.util
 import os
 import platform
 import re
-import shutil
 import threading
 import time
 import zipfile
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -36,10 +36,14 @@ def uv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr("sys.dont_write_bytecode", True)
     spec.loader.exec_module(module)
     monkeypatch.setattr(module, "ROOT", tmp_path)
-    monkeypatch.setattr(platform, "system", lambda: "Linux")
-    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
-    monkeypatch.setattr(shutil, "which", lambda _: None)
+    monkeypatch.setattr(module, "platform", linux("x86_64"))
+    monkeypatch.setattr(module, "shutil", SimpleNamespace(which=lambda _: None))
     return module
+
+
+def linux(machine: str) -> SimpleNamespace:
+    """Return what stands for `platform` in the script alone, on a machine of this kind."""
+    return SimpleNamespace(system=lambda: "Linux", machine=lambda: machine, python_version=platform.python_version)
 
 
 def binary(version: str) -> str:
@@ -82,7 +86,7 @@ def test_a_python_without_a_reader_of_toml_is_named(uv: Any, tmp_path: Path, mon
 def test_the_wheel_of_this_machine_is_fetched_once(
     machine: str, uv: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(platform, "machine", lambda: machine)
+    monkeypatch.setattr(uv, "platform", linux(machine))
     target = lock(tmp_path)
     for _ in range(2):
         uv.main()
@@ -101,7 +105,7 @@ def test_a_uv_of_the_machine_is_taken_where_it_is_new_enough(
     own = tmp_path / "uv"
     own.write_text(binary(version))
     own.chmod(0o755)
-    monkeypatch.setattr(shutil, "which", lambda _: str(own))
+    monkeypatch.setattr(uv, "shutil", SimpleNamespace(which=lambda _: str(own)))
     target = lock(tmp_path)
     uv.main()
     assert capsys.readouterr().out == f"{own if taken else target}\n"
@@ -169,7 +173,7 @@ def test_a_download_that_breaks_off_or_drips_is_named(
 
 def test_a_machine_without_a_wheel_is_named(uv: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lock(tmp_path)
-    monkeypatch.setattr(platform, "machine", lambda: "riscv64")
+    monkeypatch.setattr(uv, "platform", linux("riscv64"))
     with pytest.raises(SystemExit, match=r"no locked uv wheel for Linux riscv64\. Install uv by hand"):
         uv.main()
 

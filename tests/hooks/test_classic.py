@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks import classic, offline
+from hooks import busy, classic, offline
 from hooks.errors import ROOT, GuideError
 from tests import node
 
@@ -20,7 +20,7 @@ MAIN = "(async () => {\nconst { widget } = await import(`./${globalThis.wanted}.
 def run(script: str, tmp_path: Path) -> str:
     file = tmp_path / "script.cjs"
     file.write_text(script, "utf-8")
-    done = subprocess.run([node.path(), file], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([node.path(), file], capture_output=True, text=True, timeout=busy.stretched(60), check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
@@ -64,5 +64,7 @@ def test_every_widget_draws_the_same_from_a_file(tmp_path: Path) -> None:
     )
     file = tmp_path / "modules.mjs"
     file.write_text(f"const shown = [];\n{loads}console.log(JSON.stringify(shown));", "utf-8")
-    said = subprocess.run([node.path(), file], capture_output=True, text=True, timeout=60, check=True).stdout
+    said = subprocess.run(
+        [node.path(), file], capture_output=True, text=True, timeout=busy.stretched(60), check=True
+    ).stdout
     assert json.loads(made) == json.loads(said)

@@ -65,6 +65,6 @@ def test_a_command_ends_with_the_process_that_ran_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("system", "said"), [("linux", 3 * 2**10), ("darwin", 3 * 2**20)])
 def test_memory_is_told_in_the_unit_of_the_system(system: str, said: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "platform", system)
+    monkeypatch.setattr(family, "sys", SimpleNamespace(platform=system))
     usage: Any = SimpleNamespace(ru_maxrss=said)
     assert family.peak_mib(usage) == 3

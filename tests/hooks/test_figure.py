@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 from bs4 import BeautifulSoup
 
-from hooks import cache, figure, plot_layout, plot_parts, plots
+from hooks import busy, cache, figure, plot_layout, plot_parts, plots
 from hooks.errors import GuideError
 from hooks.reference import Missing
 from tests.hooks import house
@@ -234,7 +234,9 @@ def test_a_changed_drawer_draws_again(folder: Path, monkeypatch: pytest.MonkeyPa
 
 def test_matplotlib_is_imported_for_new_figures_only() -> None:
     code = "import sys, hooks.extension; assert 'matplotlib' not in sys.modules and 'numpy' not in sys.modules"
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).resolve().parents[2], timeout=60)
+    subprocess.run(
+        [sys.executable, "-c", code], check=True, cwd=Path(__file__).resolve().parents[2], timeout=busy.stretched(60)
+    )
 
 
 # On a page.

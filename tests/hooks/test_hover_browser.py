@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.site import serve
+from tests.site.visit import DRAWN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,6 +52,7 @@ def page(request: pytest.FixtureRequest, new_reader: NewReader, site: str) -> It
     opened.on("pageerror", lambda error: wrong.append(str(error)))
     opened.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
     opened.goto(site)
+    opened.evaluate(DRAWN)
     yield opened
     context.close()
     assert [text for text in wrong if "favicon" not in text and "404" not in text] == []

@@ -6,7 +6,7 @@ import copy
 import errno
 import os
 import re
-from pathlib import Path
+from pathlib import Path, PosixPath
 from types import SimpleNamespace
 
 import nbformat
@@ -157,21 +157,22 @@ def test_a_lab_that_changes_while_it_runs_has_no_record(tmp_path: Path) -> None:
 
 
 def test_a_record_that_cannot_be_written_stays_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Full(PosixPath):
+        """A path on a disk that has no space for a text."""
+
+        def write_text(self, *_: object, **__: object) -> int:
+            with self.open("w") as file:
+                file.write("{")
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
     lab = tmp_path / "one.py"
     lab.write_text("# %%\nprint(1)\n", "utf8")
     record = lab.with_suffix(".ipynb")
     record.write_text("as it was")
     old = record.read_text("utf8")
     monkeypatch.setattr(lab_runs, "run", lambda script, device: nbformat.v4.new_notebook())
-
-    def full(self: Path, *_: object, **__: object) -> None:
-        with self.open("w") as file:
-            file.write("{")
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(Path, "write_text", full)
     with pytest.raises(OSError, match="No space left"):
-        lab_runs.record(lab, device="cpu", hardware="any")
+        lab_runs.record(Full(lab), device="cpu", hardware="any")
     assert record.read_text("utf8") == old
     assert sorted(file.name for file in lab.parent.iterdir()) == [record.name, lab.name]
 

@@ -13,7 +13,7 @@ from bs4 import BeautifulSoup
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from hooks import leftovers, lock_outcomes, locks, programs, record, records, verification
+from hooks import busy, leftovers, lock_outcomes, locks, programs, record, records, verification
 from hooks.errors import ROOT, GuideError
 from hooks.lock_outcomes import Outcome
 from hooks.outcome import Result
@@ -374,7 +374,9 @@ def make(*arguments: str) -> subprocess.CompletedProcess[str]:
     settings = ("MAKE", "MFLAGS", "DEVICE", "ARGS", "LOCK", "PORT", "PYTHON3")
     env = {name: value for name, value in os.environ.items() if not name.startswith(settings)}
     command = ["make", *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, env=env, check=False)
+    return subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=busy.stretched(60), env=env, check=False
+    )
 
 
 FAILS = """\

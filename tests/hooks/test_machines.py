@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from hooks import errors, feed, machines, redirects, structured
+from hooks import busy, errors, feed, machines, redirects, structured
 from hooks.errors import GuideError
 from hooks.records import Record
 from hooks.used import Question
@@ -142,7 +142,7 @@ def test_a_heading_that_is_asked_for_replaces_that_of_the_target(asked: str, sho
     """
     script = str(errors.ROOT / "docs" / redirects.SCRIPT)
     command = [node.path(), "-e", code, "--", script, asked]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=busy.stretched(60), check=True)
     assert json.loads(done.stdout) == shown
 
 

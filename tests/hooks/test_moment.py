@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hooks import errors, moment
+from hooks import busy, errors, moment
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +27,7 @@ def test_it_is_the_time_of_the_last_commit(tmp_path: Path) -> None:
     env = {**os.environ, "GIT_AUTHOR_DATE": "1700000000 +0000", "GIT_COMMITTER_DATE": "1700000000 +0000"}
     names = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
     for command in (["init", "-q"], [*names, "commit", "-q", "--allow-empty", "-m", "one"]):
-        subprocess.run(["git", *command], cwd=root, env=env, check=True, timeout=30)
+        subprocess.run(["git", *command], cwd=root, env=env, check=True, timeout=busy.stretched(30))
     assert moment.of_sources(root) == 1_700_000_000
 
 
@@ -60,7 +60,7 @@ def test_a_git_that_refuses_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyP
     """As where the folder belongs to another user: the earliest time in its place would date the site 1980."""
     root = tmp_path / "project"
     root.mkdir()
-    subprocess.run(["git", "init", "-q"], cwd=root, check=True, timeout=30)
+    subprocess.run(["git", "init", "-q"], cwd=root, check=True, timeout=busy.stretched(30))
     with pytest.raises(errors.GuideError, match=r"git does not say .*any commits"):
         moment.of_sources(root)
     monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hooks import cache, notebooks, programs, publish, records
+from hooks import busy, cache, notebooks, programs, publish, records
 from hooks.blocks import Block
 from hooks.busy import stretched
 from hooks.fences import fences
@@ -150,7 +150,9 @@ def test_variables_reach_a_program_as_they_are_written(root: Path) -> None:
     file.write_text(file.read_text().replace("# devices = 0\n", f"# devices = 0\n{env}\n"))
     written, ran = code(cells(shows("demo/a.py:one", "demo/a.py:two")))
     (root / "a.py").write_text(written.partition("\n")[2])
-    shown = subprocess.run([sys.executable, "-c", ran], cwd=root, check=True, capture_output=True, timeout=60).stdout
+    shown = subprocess.run(
+        [sys.executable, "-c", ran], cwd=root, check=True, capture_output=True, timeout=busy.stretched(60)
+    ).stdout
     assert shown == b'{"b": "$HOME"}\n'
 
 

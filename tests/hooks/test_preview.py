@@ -14,7 +14,7 @@ from mkdocs.livereload import LiveReloadServer
 
 from hooks import programs, site
 from hooks.errors import ROOT, GuideError
-from hooks.preview import Preview, pass_over_ignored, refuse_taken_port
+from hooks.preview import Preview, _listed, pass_over_ignored, refuse_taken_port
 from tests.site.serve import reserved
 from tests.until import until
 
@@ -50,9 +50,8 @@ def test_what_an_editor_keeps_beside_a_page_is_no_source(root: Path) -> None:
     assert set(preview(root).seen) == {root / "docs" / "page.md", root / "mkdocs.yml"}
 
 
-def test_a_file_that_goes_while_the_sources_are_looked_at_is_none(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    listed: list[tuple[str, list[str], list[str]]] = [(str(root / "docs"), [], ["page.md", "gone.md"])]
-    monkeypatch.setattr(os, "walk", lambda top: listed if top == root / "docs" else [])
+def test_a_file_that_goes_while_the_sources_are_looked_at_is_none(root: Path) -> None:
+    (root / "docs" / "gone.md").symlink_to("nowhere")  # it is listed, and there is nothing to look at
     assert set(preview(root).seen) == {root / "docs" / "page.md", root / "mkdocs.yml"}
 
 
@@ -65,13 +64,13 @@ def test_a_server_looks_at_sources_and_at_nothing_that_was_installed_beside_them
     theme = SimpleNamespace(dirs=[str(root / "theme")])  # is not watched
     config = SimpleNamespace(docs_dir=str(docs), config_file_path=str(root / "mkdocs.yml"), theme=theme)
     server = LiveReloadServer(lambda: None, "127.0.0.1", 0, str(root / "site"), polling_interval=0.01)
-    listed, scan = set(), os.scandir
+    listed = set()
 
-    def scandir(folder: str) -> Any:
+    def noted(folder: str) -> Any:
         listed.add(Path(folder))
-        return scan(folder)
+        return _listed(folder)
 
-    monkeypatch.setattr(os, "scandir", scandir)
+    monkeypatch.setattr("hooks.preview._listed", noted)
     server.watch(str(docs))  # as MkDocs does before it asks the plugins
     server.watch(config.config_file_path)
     pass_over_ignored(server, config)  # type: ignore[arg-type]

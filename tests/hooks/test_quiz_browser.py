@@ -12,6 +12,7 @@ import pytest
 from tests.hooks import house
 from tests.hooks.house import MANY, QUIZ
 from tests.site import serve
+from tests.site.visit import DRAWN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,9 +58,16 @@ def page(new_reader: NewReader, site: str) -> Iterator[Page]:
     opened.on("pageerror", lambda error: wrong.append(str(error)))
     opened.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
     opened.goto(site)
+    ready(opened)
     yield opened
     context.close()
     assert [text for text in wrong if "favicon" not in text and "404" not in text] == []
+
+
+def ready(page: Page) -> None:
+    """Wait until the script is through with all questions, a few at a time, and the page has been drawn."""
+    page.locator(".quiz-total").wait_for()
+    page.evaluate(DRAWN)
 
 
 def status(page: Page, box: str) -> str:
@@ -140,6 +148,7 @@ def test_progress_is_restored_in_silence(page: Page) -> None:
     choose(page, "weights", 0)
     choose(page, "many", 0)
     page.reload()
+    ready(page)
     assert page.locator("#quiz-weights input").nth(0).is_checked()
     assert page.locator("#quiz-weights li[data-mark=right]").count() == 1
     assert page.locator("#quiz-weights .quiz-told").inner_text() == "✓ Right."
@@ -172,6 +181,7 @@ def test_answers_can_be_cleared(page: Page) -> None:
 def test_a_storage_that_fails(page: Page, site: str, denial: str) -> None:
     page.add_init_script(denial)
     page.goto(site)
+    ready(page)
     choose(page, "weights", 0)
     assert status(page, "weights").startswith("Right.")
     assert page.locator(".quiz-total").inner_text() == "This page: 1 of 2 questions right."
@@ -194,6 +204,7 @@ def test_a_storage_that_fails(page: Page, site: str, denial: str) -> None:
 def test_stored_data_is_not_trusted(page: Page, text: str) -> None:
     page.evaluate("([key, text]) => localStorage.setItem(key, text)", [KEY, text])
     page.reload()
+    ready(page)
     assert page.evaluate("typeof window.hacked") == "undefined"
     assert page.locator("article img, article script").count() == 0
     assert page.locator("input:checked").count() == 0
@@ -205,6 +216,7 @@ def test_stored_data_is_not_trusted(page: Page, text: str) -> None:
 def test_an_option_that_changed_is_not_restored(page: Page) -> None:
     page.evaluate("([key, text]) => localStorage.setItem(key, text)", [KEY, '{"weights": {"picked": ["00000000"]}}'])
     page.reload()
+    ready(page)
     assert page.locator("#quiz-weights input:checked").count() == 0
     assert page.locator(".quiz-told").count() == 0
 
@@ -212,6 +224,7 @@ def test_an_option_that_changed_is_not_restored(page: Page) -> None:
 def test_two_tabs(page: Page, site: str) -> None:
     second = page.context.new_page()
     second.goto(site)
+    ready(second)
     choose(page, "many", 2, check=False)
     choose(second, "weights", 0)
     page.wait_for_selector("#quiz-weights li[data-mark=right]")
@@ -230,6 +243,7 @@ def test_instant_navigation(page: Page) -> None:
           document$.emit();
         }"""
     )
+    page.locator("#quiz-other .quiz-check").wait_for()
     assert page.locator(".quiz-check").count() == 1
     choose(page, "other", 0)
     assert page.locator(".quiz-total").inner_text() == "This page: 1 of 1 questions right."

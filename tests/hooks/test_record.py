@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 from collections.abc import Iterator
 from concurrent.futures import Future
 from dataclasses import replace
@@ -153,7 +152,7 @@ def test_new_then_nothing_to_do_then_unchanged_then_changed(snippets: Path, caps
 def test_a_busy_machine_makes_no_seconds_more(
     load: float, snippets: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(os, "getloadavg", lambda: (load, load, load))
+    monkeypatch.setattr(record, "busy", SimpleNamespace(stretched=lambda seconds: seconds * max(1.0, load)))
     said = "the machine was busy: the seconds in this record may be too many"
     assert record.main(["a/one.py"]) == 0
     assert (said in capsys.readouterr().out) == (load > 0), "there is no other record to take them from"
@@ -177,7 +176,7 @@ def test_a_busy_machine_makes_no_seconds_more(
 def test_a_run_that_took_longer_than_its_limit_was_on_a_busy_machine(
     snippets: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(os, "getloadavg", lambda: (0.0, 0.0, 0.0))
+    monkeypatch.setattr(record, "busy", SimpleNamespace(stretched=float))
     program, out = programs.load("a/one.py"), io.StringIO()
     ended: Future[Result] = Future()
     fresh = house.record_of(program)

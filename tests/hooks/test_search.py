@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from hooks import busy
 from tests import node
 
 SCRIPT = Path(__file__).resolve().parents[2] / "docs" / "assets" / "search.js"
@@ -40,7 +41,7 @@ def run(code: str) -> Any:
         [node.path(), "-e", script, "--", str(SCRIPT), json.dumps(DOCS)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=busy.stretched(60),
         check=False,
     )
     assert done.returncode == 0, done.stderr

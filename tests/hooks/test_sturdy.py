@@ -8,11 +8,12 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
 
-from hooks import atomic, cache, record, records
+from hooks import atomic, busy, cache, record, records
 from hooks.errors import ROOT
 from hooks.outcome import Result
 from tests import child
@@ -50,7 +51,8 @@ def python(code: str, tmp_path: Path) -> subprocess.CompletedProcess[str]:
     """
     env = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-B", "-c", code]
-    return subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120, check=False)
+    limit = busy.stretched(120)
+    return subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=limit, check=False)
 
 
 def test_a_file_that_cannot_be_written_stays_as_it_was(tmp_path: Path) -> None:
@@ -112,7 +114,7 @@ def test_a_record_that_cannot_be_written_is_a_failure(tmp_path: Path, monkeypatc
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(atomic, "write", full)
+    monkeypatch.setattr(records, "atomic", SimpleNamespace(write=full))
     result = Result(True, None, 1.0, house.record_of(program, claims={"weights_equal": False}))
     done = record._settle(program, "cpu", result, check=False)
     assert (done.word, done.detail) == (

@@ -21,6 +21,7 @@ from tests.official.__main__ import CHANGES, LIST, RESULT, cells, cure, verdict
 from tests.official.edits import Edit
 from tests.official.notebook import Outcome, prepared, run, short
 from tests.official.stubs import sitecustomize
+from tests.until import until
 
 SECONDS = 60.0
 
@@ -116,7 +117,10 @@ def test_a_cell_that_takes_too_long_leaves_no_process() -> None:
     seconds = f"61.{os.getpid()}"  # of this run: the process is looked for on the whole machine
     source = f"import subprocess\nchild = subprocess.Popen(['sleep', '{seconds}'])\nchild.wait()"
     assert run(book(source), seconds=8.0) == Outcome("slow", "", 1, 1)
-    assert not any(seconds in (process.info["cmdline"] or []) for process in psutil.process_iter(["cmdline"]))
+    until(
+        lambda: not any(seconds in (process.info["cmdline"] or []) for process in psutil.process_iter(["cmdline"])),
+        "the end of what the cell started",
+    )
 
 
 def test_a_failing_script_says_its_own_error() -> None:

@@ -8,7 +8,7 @@ import subprocess
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from hooks import busy, cache
+from hooks import busy
 from hooks.errors import ROOT
 from hooks.languages import not_copied
 
@@ -20,16 +20,18 @@ if TYPE_CHECKING:
 DRAWN = ("cards", "figures", "notebooks", "social")
 
 
-def copy_project(folder: Path, *, drawn: bool = False) -> None:
+def copy_project(folder: Path, *, drawn: bool = False, root: Path = ROOT) -> None:
     """Copy what a build reads into a folder that does not exist yet.
 
     Args:
         folder: where to.
         drawn: also what is kept of `DRAWN`, which a build would take most of its time to make again.
+        root: the project.
     """
-    shutil.copytree(ROOT, folder, ignore=not_copied, symlinks=True)
-    for file in [file for kind in DRAWN if drawn for file in (cache.FOLDER / kind).glob("[!.]*")]:
-        copy = folder / file.relative_to(ROOT)
+    shutil.copytree(root, folder, ignore=not_copied, symlinks=True)
+    # Not `cache.FOLDER`, which tests change while this goes on beside them.
+    for file in [file for kind in DRAWN if drawn for file in (root / ".cache" / kind).glob("[!.]*")]:
+        copy = folder / file.relative_to(root)
         copy.parent.mkdir(parents=True, exist_ok=True)
         with suppress(FileNotFoundError):  # another process may sweep meanwhile
             shutil.copyfile(file, copy)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from websockets.sync.client import ClientConnection, connect
 
-from hooks import interpreter
+from hooks import busy, interpreter
 from tests.site.survey import WATCH_POLICY
 from tests.until import PATIENCE, until
 
@@ -154,7 +154,7 @@ class Firefox:
         self._sent += 1
         self._socket.send(json.dumps({"id": self._sent, "method": method, "params": params}))
         while True:
-            said = json.loads(self._socket.recv(timeout=PATIENCE))
+            said = json.loads(self._socket.recv(timeout=busy.stretched(PATIENCE)))
             if said["type"] == "event":
                 self._note(said["method"], said["params"])
             elif said.get("id") == self._sent:
@@ -196,8 +196,8 @@ def running(executable: str, folder: Path, address: str) -> Iterator[Firefox]:
             command, stdout=out, stderr=out, env={**os.environ, "HOME": str(folder)}, start_new_session=True
         )
         try:
-            where = f"{_listening(process, log)}/session"
-            with connect(where, max_size=None, proxy=None, open_timeout=PATIENCE, ping_interval=None) as socket:
+            where, limit = f"{_listening(process, log)}/session", busy.stretched(PATIENCE)
+            with connect(where, max_size=None, proxy=None, open_timeout=limit, ping_interval=None) as socket:
                 firefox = Firefox(socket, address)
                 yield firefox
                 firefox.quit()

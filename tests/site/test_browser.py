@@ -117,6 +117,7 @@ def test_answers_outlive_instant_navigation_back_and_reload(tab: Page) -> None:
     box.get_by_role("button", name="Check").click()
     assert box.locator("li[data-mark]").count() >= 1
     reload(tab)
+    tab.locator("fieldset.quiz .quiz-check").first.wait_for()
     assert tab.locator("fieldset.quiz").first.locator("li[data-mark=right]").count() == 1
 
 

@@ -125,6 +125,7 @@ def test_the_theme_changes(tab: Page) -> None:
 def test_a_question_is_answered_and_its_reasons_are_opened(tab: Page) -> None:
     visit(tab, QUIZ_PAGE)
     box = tab.locator("fieldset.quiz").first
+    box.locator(".quiz-check").wait_for()
     summary = tab.locator("article details.guide-program > summary").last
     summary.focus()
     _tab_to(tab, "fieldset.quiz input")

@@ -8,6 +8,8 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+from tests.site.visit import DRAWN
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -82,6 +84,7 @@ def test_a_drawing_moves(tab: Page) -> None:
     tab.goto("parallelism/pipeline-parallelism/index.html", wait_until="load")
     widget = tab.locator(".widget").first
     widget.locator(".widget-drawing svg").wait_for()
+    tab.evaluate(DRAWN)
     before = widget.locator(".widget-drawing svg").get_attribute("aria-label")
     widget.locator("input[type=range]").first.press("ArrowRight")
     assert widget.locator(".widget-drawing svg").get_attribute("aria-label") != before

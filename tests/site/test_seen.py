@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hooks import cache
+from tests.anew import anew
 from tests.site import seen
 from tests.site.survey import WIDTHS, Look
 
@@ -22,9 +23,7 @@ Seen = dict[tuple[str, int], Look]
 
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a site of two pages, with an empty cache."""
-    monkeypatch.setattr(cache, "FOLDER", tmp_path / "cache")
-    monkeypatch.setattr(cache, "_swept", set())
+    """Return a site of two pages."""
     for name in ("CI", "FRESH"):
         monkeypatch.delenv(name, raising=False)
     for page in ("good", "wrong"):
@@ -35,7 +34,12 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def looked(site: Path) -> Callable[[], list[str]]:
-    """Return what looks at both pages and returns those that a browser opened."""
+    """Return what looks at both pages and returns those that a browser opened; what it keeps lies beside the site.
+
+    The pages of this session may be looked at and kept meanwhile.
+    """
+    own, kept = anew(seen), anew(cache)
+    kept.FOLDER, own.cached = site.parent / "cache", kept.cached
 
     def look() -> list[str]:
         opened: list[str] = []
@@ -47,7 +51,7 @@ def looked(site: Path) -> Callable[[], list[str]]:
             looks = {path: asdict(Look(["it broke"] * ("wrong" in path), [], [path])) for path in opened}
             return json.dumps({path: dict.fromkeys(WIDTHS, look) for path, look in looks.items()})
 
-        found: Seen = seen.look_at(run, "browser", HOME, site, ["good/", "wrong/"])  # type: ignore[arg-type]
+        found: Seen = own.look_at(run, "browser", HOME, site, ["good/", "wrong/"])
         assert {key: look.problems for key, look in found.items()} == {
             (path, width): ["it broke"] * ("wrong" in path) for path in ("good/", "wrong/") for width in WIDTHS
         }
@@ -76,9 +80,9 @@ def test_in_ci_every_page_is_looked_at(
     assert looked() == ["good/", "wrong/"]
 
 
-def test_a_file_that_was_cut_short_is_looked_at_again(looked: Callable[[], list[str]]) -> None:
+def test_a_file_that_was_cut_short_is_looked_at_again(site: Path, looked: Callable[[], list[str]]) -> None:
     looked()
-    (file,) = (cache.FOLDER / "looks").iterdir()
+    (file,) = (site.parent / "cache" / "looks").iterdir()
     file.write_text(file.read_text("utf8")[:-9], "utf8")
     assert looked() == ["good/", "wrong/"]
     assert looked() == ["wrong/"]

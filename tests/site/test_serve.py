@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from hooks import busy
 from tests.site.serve import reserved, serving
 
 if TYPE_CHECKING:
@@ -22,5 +23,5 @@ def test_a_port_that_is_held_is_given_to_nobody_else_and_serves(tmp_path: Path) 
         with socket.socket() as other, pytest.raises(OSError, match="in use"):
             other.bind(("127.0.0.1", port))
         for _ in range(2):
-            with serving(tmp_path, port) as home, urllib.request.urlopen(home, timeout=10) as answer:
+            with serving(tmp_path, port) as home, urllib.request.urlopen(home, timeout=busy.stretched(10)) as answer:
                 assert answer.read() == b"here"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import psutil
 import pytest
 
+from hooks import busy
 from hooks.errors import ROOT
 from tests import child
 from tests.site.serve import reserved, serving
@@ -86,8 +87,8 @@ def looks(browser_path: str, tmp_path_factory: pytest.TempPathFactory) -> dict[s
         (folder / name / "index.html").write_text(PAGE.format(**values))
     (folder / "opens" / "late.txt").write_text("Late words.")
     with reserved() as port, serving(folder, port, late={"opens/late.txt": 5}) as home:
-        text = json.dumps([browser_path, home, [f"{name}/" for name in PAGES]])
-        done = subprocess.run(COMMAND, cwd=ROOT, input=text, capture_output=True, text=True, timeout=300, check=False)
+        text, limit = json.dumps([browser_path, home, [f"{name}/" for name in PAGES]]), busy.stretched(300)
+        done = subprocess.run(COMMAND, cwd=ROOT, input=text, capture_output=True, text=True, timeout=limit, check=False)
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
     return found

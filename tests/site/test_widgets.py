@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hooks import programs, records, widget
+from hooks import busy, programs, records, widget
 from tests import node
 from tests.site.survey import WIDTHS
 from tests.site.until import until
-from tests.site.visit import visit
+from tests.site.visit import DRAWN, visit
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,7 +48,7 @@ def run(script: str, folder: Path) -> Any:
     (folder / "package.json").write_text('{"type": "module"}')
     (folder / "check.js").write_text(script)
     done = subprocess.run(
-        [node.path(), "check.js"], cwd=folder, capture_output=True, text=True, timeout=60, check=False
+        [node.path(), "check.js"], cwd=folder, capture_output=True, text=True, timeout=busy.stretched(60), check=False
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -160,6 +160,7 @@ def test_moves_by_keyboard(name: str, tab: Page, site: str) -> None:
     tab.goto(f"{site}{PAGES[name]}/")
     box = tab.locator(f'.widget[data-widget="{name}"]')
     box.locator(".widget-text").wait_for()
+    tab.evaluate(DRAWN)
     assert box.locator(".widget-fallback").is_hidden()
     slider = box.get_by_role("slider").first
     label = box.locator(".widget-drawing svg").get_attribute("aria-label")

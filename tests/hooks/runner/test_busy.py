@@ -6,12 +6,14 @@ import os
 import subprocess
 import threading
 import time
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from hooks import busy, launch, server
 from hooks.runner import Runner
+from tests.anew import anew
 from tests.hooks.runner.kit import Make, error_of, run
 from tests.until import LONG
 
@@ -20,27 +22,33 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+@pytest.fixture
+def own() -> Any:
+    """Return the module for one test alone: the limits of what runs beside it are those of this machine."""
+    return anew(busy)
+
+
 @pytest.mark.parametrize(("load", "seconds"), [(0.0, 10), (1.9, 10), (2.0, 10), (3.0, 15), (7.9, 39.5), (100.0, 40)])
-def test_it_grows_with_the_load_of_each_core(load: float, seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(busy.devices, "cores", lambda: 2)
-    monkeypatch.setattr(busy.os, "getloadavg", lambda: (load, 50.0, 50.0))
-    assert busy.stretched(10) == pytest.approx(seconds)
+def test_it_grows_with_the_load_of_each_core(load: float, seconds: float, own: Any) -> None:
+    own.devices = SimpleNamespace(cores=lambda: 2)
+    own.os = SimpleNamespace(getloadavg=lambda: (load, 50.0, 50.0))
+    assert own.stretched(10) == pytest.approx(seconds)
 
 
-def test_it_stays_where_the_system_does_not_say(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_stays_where_the_system_does_not_say(own: Any) -> None:
     def fails() -> None:
         raise OSError
 
-    monkeypatch.setattr(busy.os, "getloadavg", fails)
-    assert busy.stretched(10) == 10
+    own.os = SimpleNamespace(getloadavg=fails)
+    assert own.stretched(10) == 10
 
 
-def test_a_limit_asks_again_each_time_that_it_is_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_limit_asks_again_each_time_that_it_is_reached(own: Any) -> None:
     now, load = 50.0, 0.0
-    monkeypatch.setattr(busy.devices, "cores", lambda: 1)
-    monkeypatch.setattr(busy.os, "getloadavg", lambda: (load, 0.0, 0.0))
-    monkeypatch.setattr(busy.time, "monotonic", lambda: now)
-    limit = busy.Limit(10)
+    own.devices = SimpleNamespace(cores=lambda: 1)
+    own.os = SimpleNamespace(getloadavg=lambda: (load, 0.0, 0.0))
+    own.time = SimpleNamespace(monotonic=lambda: now)
+    limit = own.Limit(10)
     now, load = 59.0, 2.0
     assert (limit.left(), limit.allowed) == (1, 10)
     now = 60.0

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hooks.runner import Block, Runner
-from tests.hooks.runner.kit import PATIENCE, Make
+from tests.hooks.runner.kit import PATIENCE, Make, result_of
 from tests.until import LONG
 
 MEETING = """
@@ -29,7 +29,7 @@ def test_two_run_at_a_time(runner: Runner, program: Make, tmp_path: Path) -> Non
     folder.mkdir()
     one = MEETING.format(folder=str(folder), wait=PATIENCE / 2, leave=False)
     futures = [runner.submit_program(program(one, seconds=PATIENCE)) for _ in range(2)]
-    records = [future.result(timeout=PATIENCE).record for future in futures]
+    records = [result_of(future).record for future in futures]
     assert [record.claims["met"] for record in records if record] == [True, True]
 
 
@@ -41,7 +41,7 @@ def test_who_wants_the_machine_gets_it(
     folder.mkdir()
     one = MEETING.format(folder=str(folder), wait=0.7, leave=True)
     futures = [runner.submit_program(program(one, **options)) for _ in range(3)]
-    records = [future.result(timeout=PATIENCE).record for future in futures]
+    records = [result_of(future).record for future in futures]
     assert [record.claims["met"] for record in records if record] == [False, False, False]
 
 
@@ -50,11 +50,11 @@ def test_who_wants_the_machine_waits_while_the_caller_keeps_it_busy(program: Mak
         runner.hold(True)
         alone = runner.submit_program(program("print(1)", alone=True))
         for _ in range(2):  # a place was free before the first, and the whole machine between them
-            assert runner.submit_program(program("print(2)")).result(timeout=PATIENCE).ok
+            assert result_of(runner.submit_program(program("print(2)"))).ok
         assert not alone.running()
         assert not alone.done()
         runner.hold(False)
-        assert alone.result(timeout=PATIENCE).ok
+        assert result_of(alone).ok
 
 
 def test_the_longest_known_starts_first(program: Make, tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_the_longest_known_starts_first(program: Make, tmp_path: Path) -> None:
         go.touch()
         started = {}
         for seconds, future in futures.items():
-            record = future.result(timeout=PATIENCE).record
+            record = result_of(future).record
             assert record
             started[seconds] = float(record.measures.get("at", 0))
     assert sorted(started, key=lambda seconds: started[seconds]) == [0, 30, 10, 5]
@@ -89,7 +89,7 @@ def test_blocks_share_a_namespace_and_keep_their_own_output(runner: Runner) -> N
             line=9,
         ),
     ]
-    first, second = runner.submit_page("docs/p.md", blocks, devices_wanted=0).result(timeout=PATIENCE)
+    first, second = result_of(runner.submit_page("docs/p.md", blocks, devices_wanted=0))
     assert (first.ok, first.output) == (True, "one\n")
     assert (second.ok, second.output, second.error) == (True, "2 def\n", None)
 
@@ -100,7 +100,7 @@ def test_a_failing_block_names_its_line_on_the_page_and_stops_the_rest(runner: R
         Block("docs/p.md:20", "\nf()", line=20),
         Block("docs/p.md:30", "print('never')", line=30),
     ]
-    first, second, third = runner.submit_page("docs/p.md", blocks, devices_wanted=0).result(timeout=PATIENCE)
+    first, second, third = result_of(runner.submit_page("docs/p.md", blocks, devices_wanted=0))
     assert first.ok
     assert second.error is not None
     assert second.error.startswith("docs/p.md:21: ValueError: no\n"), "the line is the page's"
@@ -110,10 +110,10 @@ def test_a_failing_block_names_its_line_on_the_page_and_stops_the_rest(runner: R
 
 def test_each_block_has_the_time_limit_and_a_page_can_time_out(runner: Runner) -> None:
     slow = [Block(f"b{at}", "import time; time.sleep(2)") for at in range(3)]
-    results = runner.submit_page("p", slow, devices_wanted=0, seconds=5).result(timeout=PATIENCE)
+    results = result_of(runner.submit_page("p", slow, devices_wanted=0, seconds=5))
     assert [one.ok for one in results] == [True, True, True]
     stuck = [Block("a", "1"), Block("b", "while True: pass"), Block("c", "1")]
-    results = runner.submit_page("p", stuck, devices_wanted=0, seconds=8).result(timeout=PATIENCE)
+    results = result_of(runner.submit_page("p", stuck, devices_wanted=0, seconds=8))
     assert [one.ok for one in results] == [True, False, False]
     assert "b:1: it still ran after 8 s and was killed: make it do less" in str(results[1].error)
 
@@ -122,13 +122,13 @@ def test_each_block_has_the_time_limit_and_a_page_can_time_out(runner: Runner) -
     "source", ["import os; os._exit(0)", "import sys; sys.exit()", "x = ", "import os; os.kill(os.getpid(), 9)"]
 )
 def test_a_block_may_not_end_the_page(source: str, runner: Runner) -> None:
-    results = runner.submit_page("p", [Block("a", "1"), Block("b", source)], devices_wanted=0).result(timeout=PATIENCE)
+    results = result_of(runner.submit_page("p", [Block("a", "1"), Block("b", source)], devices_wanted=0))
     assert [one.ok for one in results] == [True, False]
 
 
 def test_a_page_may_not_leave_a_process_behind(runner: Runner) -> None:
     source = f"import subprocess; p = subprocess.Popen(['sleep', '{LONG:g}'])"
-    [result] = runner.submit_page("p", [Block("a", source)], devices_wanted=0).result(timeout=PATIENCE)
+    [result] = result_of(runner.submit_page("p", [Block("a", source)], devices_wanted=0))
     assert f"it left a process behind: sleep {LONG:g}" in str(result.error)
 
 

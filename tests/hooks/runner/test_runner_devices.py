@@ -7,14 +7,16 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from hooks import busy, child, devices, launch
+from hooks import runner as runs
 from hooks.errors import ROOT
 from hooks.runner import Block, Runner
-from tests.hooks.runner.kit import PATIENCE, Make, error_of, run
+from tests.anew import anew
+from tests.hooks.runner.kit import Make, error_of, result_of, run
 from tests.until import LONG, until
 
 if TYPE_CHECKING:
@@ -77,7 +79,7 @@ def test_a_gpu_program_computes_without_tensorfloat_32(runner: Runner, program: 
         import tensorflow as tf
         claims = {"off": not tf.config.experimental.tensor_float_32_execution_enabled()}
     """
-    result = runner.submit_program(program(body, devices=0, seconds=60), device="gpu").result(timeout=PATIENCE)
+    result = result_of(runner.submit_program(program(body, devices=0, seconds=60), device="gpu"))
     assert result.record is not None, result.error
     assert result.record.claims == {"off": True}
 
@@ -114,7 +116,7 @@ def test_a_program_on_a_gpu_finds_the_kernels_that_were_compiled_before(runner: 
         there = Path(os.environ["CUDA_CACHE_PATH"])
         claims = {"kept": there.is_absolute() and not there.is_relative_to(Path.home())}
     """
-    result = runner.submit_program(program(body), device="gpu").result(timeout=PATIENCE)
+    result = result_of(runner.submit_program(program(body), device="gpu"))
     assert result.record is not None, result.error
     assert result.record.claims == {"kept": True}
 
@@ -148,7 +150,7 @@ def test_what_hides_the_gpus_from_the_server_does_not_reach_a_job_for_a_gpu(
     with Runner(preload=("json",), limit=1) as runner:
         outputs = {}
         for device in ("cpu", "gpu", "cpu"):
-            [result] = runner.submit_page("p", [block], device=device, devices_wanted=0).result(timeout=PATIENCE)
+            [result] = result_of(runner.submit_page("p", [block], device=device, devices_wanted=0))
             outputs[device] = result.output
     assert outputs == {"cpu": "None -1\n", "gpu": f"fake {chosen}\n"}
 
@@ -204,7 +206,7 @@ def count(n):
 
 print(int(count(tf.constant(4))))
 """
-    [result] = preloaded.submit_page("p", [Block("b", source)]).result(timeout=PATIENCE)
+    [result] = result_of(preloaded.submit_page("p", [Block("b", source)]))
     assert (result.error, result.output) == (None, "10\n")
 
 
@@ -229,17 +231,25 @@ def test_a_program_forks_workers_quickly_from_where_it_was_forked(preloaded: Run
     assert result.record is not None, result.error
 
 
+def runner_anew() -> Any:
+    """Return the module of the runner, with that which starts interpreters: the session's server may be starting."""
+    own = anew(runs)
+    own.launch = anew(launch)
+    return own
+
+
 def test_a_preload_that_fails_is_named(program: Make) -> None:
     with Runner(preload=("no_such_module",), limit=1) as runner:
         error = error_of(runner, program("print(1)"))
     assert "importing no_such_module failed: ModuleNotFoundError" in error
 
 
-def test_a_preload_that_takes_too_long_is_named(program: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_preload_that_takes_too_long_is_named(program: Make, tmp_path: Path) -> None:
     (tmp_path / "slow_module.py").write_text(f"import time\ntime.sleep({LONG})")
-    monkeypatch.setitem(launch.FIXED_ENV, "PYTHONPATH", str(tmp_path))
-    monkeypatch.setattr(launch, "START", 0.5)
-    with Runner(preload=("slow_module",), limit=1) as runner:
+    own = runner_anew()
+    own.launch.FIXED_ENV["PYTHONPATH"] = str(tmp_path)
+    own.launch.START = 0.5
+    with own.Runner(preload=("slow_module",), limit=1) as runner:
         error = error_of(runner, program("print(1)"))
     assert "importing slow_module failed: it still ran after " in error
 
@@ -250,11 +260,12 @@ def test_closing_does_not_wait_for_a_slow_import(
     (tmp_path / "slow_module.py").write_text(
         f"open({str(tmp_path / 'began')!r}, 'w').close()\nimport time\ntime.sleep({LONG})"
     )
-    monkeypatch.setitem(launch.FIXED_ENV, "PYTHONPATH", str(tmp_path))
+    own = runner_anew()
+    own.launch.FIXED_ENV["PYTHONPATH"] = str(tmp_path)
     # What waits for the import at all waits to its end, not to a limit that a slow machine could reach too.
-    monkeypatch.setattr(launch, "START", 2 * LONG)
-    monkeypatch.setattr(launch, "wait", lambda process: process.wait())
-    runner = Runner(preload=("slow_module",), limit=1)
+    own.launch.START = 2 * LONG
+    own.launch.wait = lambda process: process.wait()
+    runner = own.Runner(preload=("slow_module",), limit=1)
     future = runner.submit_program(program("print(1)"))
     for thread in runner._threads:
         monkeypatch.setattr(thread, "join", lambda timeout, join=thread.join: join())
@@ -271,7 +282,7 @@ def test_a_server_that_was_killed_is_started_again(program: Make) -> None:
         server = runner._launcher._server
         assert server is not None
         server.kill()
-        server.wait(timeout=10)
+        server.wait(timeout=busy.stretched(10))
         assert run(runner, program("print(2)")).ok
 
 

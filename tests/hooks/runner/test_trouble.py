@@ -10,16 +10,18 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hooks import launch
+from hooks import busy, launch
 from hooks import runner as runs
 from hooks.errors import ROOT
 from hooks.runner import Block, Runner
 from tests import child
-from tests.hooks.runner.kit import PATIENCE, Make, error_of, run, until_gone
+from tests.anew import anew
+from tests.hooks.runner.kit import PATIENCE, Make, error_of, result_of, run, until_gone
 from tests.until import LONG, until
 
 if TYPE_CHECKING:
@@ -65,28 +67,28 @@ def test_closing_kills_what_runs(program: Make, tmp_path: Path) -> None:
         runner.submit_page("p", [Block("a", "1")])
 
 
-def test_a_job_that_starts_while_its_runner_closes_does_not_run(program: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    runner, told, done = Runner(preload=(), limit=1), threading.Event(), threading.Event()
-    pair, stop = socket.socketpair, runner._launcher.stop
+def test_a_job_that_starts_while_its_runner_closes_does_not_run(program: Make) -> None:
+    own, told, done = anew(runs), threading.Event(), threading.Event()
+    runner = own.Runner(preload=(), limit=1)
+    stop = runner._launcher.stop
     closing = threading.Thread(target=runner.close)
 
     def late_pair() -> tuple[socket.socket, socket.socket]:
-        monkeypatch.setattr(socket, "socketpair", pair)
         closing.start()
-        assert told.wait(PATIENCE)
-        return pair()
+        assert told.wait(busy.stretched(PATIENCE))
+        return socket.socketpair()
 
     def late_stop() -> None:
         told.set()
-        assert done.wait(PATIENCE)
+        assert done.wait(busy.stretched(PATIENCE))
         stop()
 
-    monkeypatch.setattr(socket, "socketpair", late_pair)
-    monkeypatch.setattr(runner._launcher, "stop", late_stop)
+    own.socket = SimpleNamespace(socketpair=late_pair)
+    runner._launcher.stop = late_stop
     future = runner.submit_program(program("print(1)"))
     future.add_done_callback(lambda _: done.set())
-    assert future.result(timeout=PATIENCE).error == "t/p1.py: the runner was closed"
-    closing.join(PATIENCE)
+    assert result_of(future).error == "t/p1.py: the runner was closed"
+    closing.join(busy.stretched(PATIENCE))
     assert not closing.is_alive()
 
 
@@ -135,21 +137,20 @@ def test_a_supervisor_that_is_killed_is_named_and_takes_its_program_along(
     with Runner(preload=preload, limit=1) as runner:
         future, supervisor, itself = begun(runner, program, tmp_path, LONG)
         os.kill(supervisor, signal.SIGKILL)
-        error = str(future.result(timeout=PATIENCE).error)
+        error = str(result_of(future).error)
         assert "its supervisor was killed, perhaps by the system: free memory, and run it again" in error
         until_gone(supervisor, itself)
         assert run(runner, program("print(1)")).ok
 
 
-def test_a_supervisor_that_falls_silent_is_given_up(
-    program: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(runs, "PATIENCE", 0.5)
-    with Runner(preload=("json",), limit=1) as runner:
+def test_a_supervisor_that_falls_silent_is_given_up(program: Make, tmp_path: Path) -> None:
+    own = anew(runs)
+    own.PATIENCE = 0.5
+    with own.Runner(preload=("json",), limit=1) as runner:
         future, supervisor, itself = begun(runner, program, tmp_path, 4)
         os.kill(supervisor, signal.SIGSTOP)
         try:
-            error = str(future.result(timeout=PATIENCE).error)
+            error = str(result_of(future).error)
             assert "its time limit is 4 s, and nothing was heard of it for 16.5 s: run it again when" in error
             assert run(runner, program("print(1)")).ok
         finally:
@@ -176,7 +177,7 @@ def test_a_fresh_interpreter_tells_a_runner_that_closed_from_one_that_died(
             until((base / "1" / "cwd" / "begun").exists, "the first line of the block")
         if goodbye:
             launch.leave(ours)
-    assert process.wait(timeout=PATIENCE) == 0
+    assert process.wait(timeout=busy.stretched(PATIENCE)) == 0
     assert not (base / "1").exists()
     assert base.exists() is goodbye
     launcher.close()
@@ -225,6 +226,6 @@ def test_a_session_that_is_interrupted_leaves_nothing(
         family = [one.pid for one in session.look()]
         assert set(map(int, pids.read_text().split())) <= set(family)
         os.kill(session.process.pid, how)
-        session.process.wait(timeout=child.PATIENCE)
+        session.process.wait(timeout=busy.stretched(child.PATIENCE))
         until_gone(*family)
         until(lambda: not any(temporary.glob("guide-*")), "the end of the folders of its programs")

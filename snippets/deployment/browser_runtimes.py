@@ -98,7 +98,7 @@ RUNTIMES = {
 }
 for entry, _ in RUNTIMES.values():
     out = root / entry.replace(".mjs", ".js")
-    node([str(here / "bundle.mjs"), entry, str(out)], check=True, timeout=120)
+    node([str(here / "bundle.mjs"), entry, str(out)], check=True)
 packages = here / "node_modules"
 shutil.copytree(packages / "@tensorflow/tfjs-backend-wasm/dist", root / "wasm")
 shutil.copytree(packages / "@litertjs/core/wasm", root / "litert")
@@ -165,7 +165,7 @@ def measure(browser, entry, model_file, batch=asked, *, rounds=20, start="empty.
     """Return the answers, the moments in ms and the files of a fresh page."""
     page = browser.new_page()
     try:
-        page.goto(address + start)
+        page.goto(address + start, timeout=0)  # 0: however long it takes
         loaded.clear()
         what = [
             address + entry.replace(".mjs", ".js"),
@@ -190,7 +190,7 @@ named = os.environ.get("CHROMIUM")
 found = named or next(filter(None, map(shutil.which, names)), None)
 with sync_playwright() as playwright:
     browser = playwright.chromium.launch(
-        executable_path=found, args=["--no-sandbox", "--disable-gpu"]
+        executable_path=found, args=["--no-sandbox", "--disable-gpu"], timeout=0
     )
     for name, (entry, model_file) in RUNTIMES.items():
         answers, marks, files = measure(browser, entry, model_file)
@@ -210,11 +210,15 @@ with sync_playwright() as playwright:
         """Return what the browser said, without the name of Playwright's call."""
         return error.message.splitlines()[0].removeprefix("Page.evaluate: ")
 
+    def refusal(entry, model_file):
+        """Return the error that a runtime raises for a model."""
+        try:
+            measure(browser, entry, model_file, asked[:1])
+        except Error as error:
+            return text_of(error)
+
     model.export(root / "free.tflite", format="litert", verbose=False)
-    try:
-        measure(browser, "runtime_litert.mjs", "free.tflite", asked[:1])
-    except Error as error:
-        errors["free_batch"] = text_of(error)
+    errors["free_batch"] = refusal("runtime_litert.mjs", "free.tflite")
     print(errors["free_batch"])
 
     other = keras.Sequential(
@@ -226,12 +230,43 @@ with sync_playwright() as playwright:
     )
     other.export(root / "other", verbose=False)
     convert_tf_saved_model(str(root / "other"), str(root / "other_web"))
-    try:
-        measure(browser, "runtime.mjs", "other_web/model.json", asked[:1])
-    except Error as error:
-        errors["missing_kernel"] = text_of(error)
+    errors["missing_kernel"] = refusal("runtime.mjs", "other_web/model.json")
     print(errors["missing_kernel"])
     # --8<-- [end:limits]
+    # --8<-- [start:absent]
+    shutil.copytree(root / "web", root / "part")
+    next((root / "part").glob("*.bin")).unlink()
+    errors["no_weights"] = refusal("runtime.mjs", "part/model.json")
+    print(errors["no_weights"])
+
+    (root / "wasm").rename(root / "elsewhere")
+    no_wasm = refusal("runtime_wasm.mjs", "web/model.json")
+    (root / "elsewhere").rename(root / "wasm")
+    print(no_wasm)
+    # --8<-- [end:absent]
+    # --8<-- [start:pixels]
+    PIXELS = """async ([runtime, file]) => {
+      await (await import(runtime)).load(file); // makes `tf` global
+      const model = await tf.loadGraphModel(file);
+      const raw = tf.browser.fromPixels(new ImageData(8, 8), 1);
+      const said = [];
+      const scaled = raw.toFloat().div(255);
+      for (const image of [raw.expandDims(0), scaled, scaled.expandDims(0)]) {
+        try {
+          said.push(`an answer of shape [${model.predict(image).shape}]`);
+        } catch (error) {
+          said.push(`Error: ${error.message}`);
+        }
+      }
+      return said;
+    }"""
+    page = browser.new_page()
+    page.goto(address + "empty.html", timeout=0)
+    files = [address + "runtime_full.js", address + "web/model.json"]
+    errors["whole_numbers"], errors["no_batch"], right = page.evaluate(PIXELS, files)
+    page.close()
+    print(errors["whole_numbers"], errors["no_batch"], right, sep="\n")
+    # --8<-- [end:pixels]
     # --8<-- [start:policy]
     POLICIES = ["script-src 'self'", "script-src 'self' 'wasm-unsafe-eval'"]
     under = {policy: {} for policy in POLICIES}
@@ -270,6 +305,11 @@ claims = {
     "tfjs_does_not_name_the_policy": "not yet been initialized"
     in errors["wasm_refused"],
     "missing_kernel_is_named": "not registered" in errors["missing_kernel"],
+    "an_absent_file_is_reported_alike": no_wasm == errors["wasm_refused"],
+    "missing_weights_are_not_named": "404" not in errors["no_weights"],
+    "pixels_are_whole_numbers_without_a_batch": "int32" in errors["whole_numbers"]
+    and errors["no_batch"].endswith("but was [8,8,1]")
+    and right.endswith("[1,10]"),
 }
 measures = {
     "images": len(asked),

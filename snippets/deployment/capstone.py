@@ -201,13 +201,13 @@ def over_grpc(batch):
     request = predict_pb2.PredictRequest()
     request.model_spec.name = "digits"
     request.inputs["image"].CopyFrom(tf.make_tensor_proto(batch))
-    return tf.make_ndarray(stub.Predict(request, timeout=30).outputs["output_0"])
+    return tf.make_ndarray(stub.Predict(request, timeout=100).outputs["output_0"])
 
 
 base = f"--model_base_path={saved.parent}"
 with (
     ModelServer("--model_name=digits", base) as server,
-    closing(http.client.HTTPConnection(server.rest, timeout=30)) as connection,
+    closing(http.client.HTTPConnection(server.rest, timeout=100)) as connection,
     grpc.insecure_channel(server.grpc) as channel,
 ):
     stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
@@ -293,11 +293,11 @@ found = named or next(filter(None, map(shutil.which, names)), None)
 with ThreadingHTTPServer(("127.0.0.1", 0), partial(Files, directory=root)) as files:
     threading.Thread(target=files.serve_forever, daemon=True).start()
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=found, args=["--no-sandbox", "--disable-gpu"]
+        browser = playwright.chromium.launch(  # 0: however long it takes
+            executable_path=found, args=["--no-sandbox", "--disable-gpu"], timeout=0
         )
         page = browser.new_page()
-        page.goto(f"http://127.0.0.1:{files.server_port}/empty.html")
+        page.goto(f"http://127.0.0.1:{files.server_port}/empty.html", timeout=0)
         answers, ms = page.evaluate(ASK, x_test.reshape(len(x_test), -1).tolist())
         browser.close()
     files.shutdown()
@@ -326,9 +326,10 @@ claims = {
     "int8_is_smaller_than_half": table["LiteRT, int8"]["kb"] * 2
     < table["LiteRT, float32"]["kb"],
     "strategy_leaves_no_trace": table["server, gRPC"]["gap"] < 1e-5,
+    # What the request adds to a direct call of the same signature:
     "a_request_costs_more_than_the_model": table["server, REST"]["ms"]
-    > 2 * table["SavedModel's signature"]["ms"]
-    and table["server, REST"]["ms"] > 10 * table["LiteRT, float32"]["ms"],
+    - table["SavedModel's signature"]["ms"]
+    > 10 * table["LiteRT, float32"]["ms"],
     "model_x_is_slower_than_its_signature": table["Keras, model(x)"]["ms"]
     > 2 * table["SavedModel's signature"]["ms"],
 }

@@ -79,6 +79,10 @@ def refusal(action):
     return "none"
 
 
+free_file = Path(folder.name) / "free.tflite"
+model.export(free_file, format="litert", verbose=False)
+free = CompiledModel.from_file(str(free_file))
+five_into_free = refusal(lambda: free.create_input_buffers(0)[0].write(x_test[:5]))
 right_name = ask("image", first)
 wrong_name = ask("picture", second)
 float64 = refusal(lambda: first.write(x_test[:1].astype("float64")))
@@ -101,5 +105,6 @@ claims = {
     "too_many_numbers_are_refused": "larger than the tensor buffer" in five,
     "too_few_numbers_are_accepted": half == "none",
     "another_type_is_read_without_an_error": as_int8 == "none",
+    "a_free_batch_takes_one_row": five_into_free == five,
 }
 errors = {"float64": float64, "too_large": five}

@@ -56,7 +56,9 @@ def serve(image):
 
 function = serve.get_concrete_function()
 convert = tf.lite.TFLiteConverter.from_concrete_functions
-empty = convert([function], model).convert()
+with warnings.catch_warnings(record=True) as heard:
+    warnings.simplefilter("always")
+    empty = convert([function], model).convert()
 print(f"{model.count_params():,} weights, {len(empty):,} bytes")
 # --8<-- [end:empty]
 
@@ -297,6 +299,7 @@ expected = model(x_test[:5]).numpy().argmax(1)
 verdicts = {name: verdict for name, _, verdict in rows}
 lengths = {name: length for name, length, _ in rows}
 claims = {
+    "empty_file_converts_without_a_warning": not heard,
     "empty_file_is_too_small": len(empty) < 4 * model.count_params(),
     "empty_file_loads_and_answers_wrongly": len(answers) == 20 and not right,
     "check_refuses_the_empty_file": verdicts["function and Keras model"]

@@ -127,6 +127,16 @@ with work, ModelServer(*flags) as server:
     print(codes, "- versions 1 and 2:", both)
     # --8<-- [end:bash]
     nothing = ready(server.rest)
+    # --8<-- [start:unload]
+    model.export(pathlib.Path(work.name, "next"), verbose=False)
+    pathlib.Path(work.name, "next").rename(base / "3")  # whole when the server sees it
+    while not seen.get("3") or seen["1"][1]:
+        time.sleep(0.1)
+        seen["1"] = probe(server.rest, "digits/versions/1")
+        seen["3"] = probe(server.rest, "digits/versions/3")[1]
+    codes_after = [ready(server.rest, f"digits/versions/{one}") for one in (1, 3)]
+    print(f"version 1: {seen['1']}; exit codes for 1 and 3:", codes_after)
+    # --8<-- [end:unload]
 gone, code_of_nobody = probe(server.rest, "digits"), ready(server.rest, "digits")
 
 claims = {
@@ -137,8 +147,10 @@ claims = {
     "the_model_is_ready_while_one_version_is": seen["digits"] == (200, True),
     "an_unknown_model_is_404": seen["digit"] == (404, False),
     "nobody_answers_when_it_has_ended": gone == (None, False),
+    "an_unloaded_version_is_not_ready": seen["1"] == (200, False)
+    and codes_after == [1, 0],
     "bash_finds_what_the_probe_finds": all(
-        (codes[path] == 0) == seen[path][1] for path in seen
+        (code == 0) == seen[path][1] for path, code in codes.items()
     ),
     "bash_fails_where_one_of_two_versions_fails": both == 1,
     "bash_fails_where_nobody_answers": code_of_nobody == 1,

@@ -131,7 +131,9 @@ def compute(
     with tf.control_dependencies([begun]):
         paused = pause(seconds)
     with tf.control_dependencies([paused]):
-        return CURVATURES * weights, {"begun": begun, "ended": tf.timestamp()}
+        ended = tf.timestamp()
+    with tf.control_dependencies([ended]):
+        return CURVATURES * weights, {"begun": begun, "ended": ended}
 
 
 # --8<-- [end:work]
@@ -208,16 +210,19 @@ def not_in_step(say, rates, updates):
         return times | {"worker": worker, "read": read[2], "after": state.read_value()}
 
     def run(rate, count):
-        state.assign([1.0, 1.0, 0.0])
-        results = [
-            coordinator.schedule(step, args=(iterator, tf.constant(rate)))
-            for _ in range(count)
-        ]
-        coordinator.join()
-        updates = [
-            {name: np.asarray(value) for name, value in result.fetch().items()}
-            for result in results
-        ]
+        took_part = [0, 0]
+        while min(took_part) < count / 6:  # again if one worker was late
+            state.assign([1.0, 1.0, 0.0])
+            results = [
+                coordinator.schedule(step, args=(iterator, tf.constant(rate)))
+                for _ in range(count)
+            ]
+            coordinator.join()
+            updates = [
+                {name: np.asarray(value) for name, value in result.fetch().items()}
+                for result in results
+            ]
+            took_part = np.bincount([u["worker"] for u in updates], minlength=2)
         # The updates are sorted into the order in which they were made.
         return sorted(updates, key=lambda update: update["after"][2])
 
@@ -250,10 +255,14 @@ with (
     free_replicas, server, free = cluster.result(chief)
 
 
-sync_rate = STEPS / (sync[0][0.3][-1]["updated"] - sync[0][0.3][0]["begun"])
-free_rate = UPDATES / (
-    free[0.3][-1]["ended"] - min(update["begun"] for update in free[0.3])
-)
+def per_second(run: list[dict], worker: int) -> float:
+    """Return the pace of a worker, by the median of its steps: a busy moment makes only a few of them longer."""
+    ends = [step["ended"] for step in run if step.get("worker", worker) == worker]
+    return 1 / float(np.median(np.diff(ends)))
+
+
+sync_rate = per_second(sync[0][0.3], 0)
+free_rate = per_second(free[0.3], 0) + per_second(free[0.3], 1)
 stale = {
     rate: [int(update["after"][2] - 1 - update["read"]) for update in free[rate]]
     for rate in RATES
@@ -283,15 +292,17 @@ def over_time(run: list[dict], when: str, moments: np.ndarray) -> list[float]:
     return [loss([1.0, 1.0]) if n == 0 else loss(run[n - 1]["after"]) for n in newest]
 
 
-curves, late, moments = {}, {}, np.linspace(0, 0.5, 33)
+curves, late, moments = {}, {}, np.linspace(0, 1, 33)
 for rate in RATES:
     curves[rate] = (
         over_time(sync[0][rate], "updated", moments),
         over_time(free[rate], "ended", moments),
     )
-    late[rate] = [float(np.mean(curve[-8:])) for curve in curves[rate]]
+    # Not in step it may jump up and down: the highest of the last ten counts.
+    last_ten = [loss(update["after"]) for update in free[rate][-10:]]
+    late[rate] = loss(sync[0][rate][-1]["after"]), max(last_ten)
     better = "in step" if late[rate][0] < late[rate][1] else "not in step"
-    print(f"rate {rate}: lower loss towards the end of half a second: {better}")
+    print(f"rate {rate}: lower loss after {STEPS} or {UPDATES} updates: {better}")
 
 
 def replay(rate: float) -> np.ndarray:
@@ -307,7 +318,6 @@ def replay(rate: float) -> np.ndarray:
 # One device, no staleness.
 exact = {rate: (1 - rate * CURVATURES) ** STEPS for rate in RATES}
 ends = [{rate: run[rate][-1]["after"] for rate in RATES} for run in (*sync, free)]
-waited = [sum(step["updated"] - step["ended"] for step in run[0.3]) for run in sync]
 claims = {
     "in_step_equals_one_device": all(
         np.allclose(end[r], exact[r], rtol=1e-3, atol=1e-5)
@@ -317,21 +327,20 @@ claims = {
     "in_step_weights_equal_on_workers": all(
         bool((ends[0][r] == ends[1][r]).all()) for r in RATES
     ),
-    "fast_worker_waits_for_slow_one": bool(waited[0] > waited[1]),
+    "fast_worker_waits_for_slow_one": all(
+        fast["updated"] > slow["ended"]
+        for fast, slow in zip(*(run[0.3] for run in sync), strict=True)
+    ),
     "not_in_step_reads_are_stale": max(stale[0.3]) > 0,
     "not_in_step_reads_are_fresh": max(stale[0.3]) == 0,
     "staleness_explains_the_weights": bool(
         np.allclose(replay(0.3), ends[2][0.3][:2], rtol=1e-2, atol=1e-4)
     ),
-    "not_in_step_more_updates_per_second": bool(free_rate > sync_rate),
+    "not_in_step_more_updates_per_second": free_rate > sync_rate,
     "not_in_step_lower_loss_at_small_rate": late[0.3][1] < late[0.3][0],
-    "in_step_at_its_rate_below_not_in_step_at_its_own": late[1.5][0] < late[0.3][1],
     "not_in_step_lower_loss_at_large_rate": late[1.5][1] < late[1.5][0],
     "not_in_step_falls_at_first": loss(free[1.5][0]["after"]) < loss([1.0, 1.0]) / 2,
-    "not_in_step_diverges_at_large_rate": max(
-        loss(update["after"]) for update in free[1.5][-10:]
-    )
-    > loss([1.0, 1.0]),
+    "not_in_step_diverges_at_large_rate": late[1.5][1] > loss([1.0, 1.0]),
     "in_step_diverges_at_large_rate": loss(ends[0][1.5]) > loss([1.0, 1.0]),
     "weights_on_the_server": "/job:ps/" in server,
     "one_replica_in_sync": free_replicas == 1,
@@ -345,7 +354,7 @@ measures = {
 
 
 def spans(pieces: list[tuple]) -> list[dict]:
-    """Return the pieces of work (worker, start, end, label, group) of the first 0.3 s as spans in milliseconds."""
+    """Return the pieces of work (worker, start, end, label, group) as spans in milliseconds."""
     zero = min(start for _, start, *_ in pieces)
     return [
         {
@@ -356,23 +365,27 @@ def spans(pieces: list[tuple]) -> list[dict]:
             "group": group,
         }
         for w, a, b, label, group in sorted(pieces)
-        if b - zero < 0.3
     ]
 
 
 work = [
     (w, s["begun"], s["ended"], str(i), "computes")
     for w in (0, 1)
-    for i, s in enumerate(sync[w][0.3])
+    for i, s in enumerate(sync[w][0.3][:3])
 ]
 wait = [
     (w, s["ended"], s["updated"], "", "waits for the other")
     for w in (0, 1)
-    for s in sync[w][0.3]
+    for s in sync[w][0.3][:3]
+]
+steps = [
+    (int(u["worker"]), u["begun"], u["ended"], str(n), "computes")
+    for u, n in zip(free[0.3], stale[0.3], strict=True)
 ]
 apart = [
-    (u["worker"], u["begun"], u["ended"], str(n), "computes")
-    for u, n in zip(free[0.3], stale[0.3], strict=True)
+    piece
+    for w, count in enumerate([9, 3])
+    for piece in [one for one in steps if one[0] == w][:count]
 ]
 line = {
     "kind": "timeline",

@@ -97,10 +97,17 @@ def run(data, step):
     )
 
 
-def best(pipelines, step, passes=3):
-    """Return the fastest pass of each pipeline; they take turns."""
-    found = [[run(data, step) for data in pipelines] for _ in range(passes)]
-    return [min(one, key=lambda result: result[0]) for one in zip(*found, strict=True)]
+def best(pipelines, step):
+    """Return the fastest pass of each pipeline; they take turns until two more rounds are hardly faster."""
+    fastest, calm = [run(data, step) for data in pipelines], 0
+    while calm < 2:
+        calm += 1
+        for n, data in enumerate(pipelines):
+            again = run(data, step)
+            if again[0] < 0.97 * fastest[n][0]:
+                calm = 0
+            fastest[n] = min(fastest[n], again, key=lambda result: result[0])
+    return fastest
 
 
 loads = {
@@ -131,13 +138,14 @@ def timeline(title, spans):
 ratio = [without[0] / ahead[0] for without, ahead in results.values()]
 waiting = results["waits for data, trains on an accelerator"]
 computing = results["computes data, trains on an accelerator"]
-alone, _ = pair(waiting_source)
 deep = batches.map(waiting_source).prefetch(10).with_options(naive)
-(alone_s, *_), (deep_s, *_) = best([alone, deep], on_accelerator)
+[(deep_s, *_)] = best([deep], on_accelerator)
+# The sum of all sleeps: no pass that makes one batch after another is faster than half of it.
+sleeps = (MAKE + STEP) * (len(images) // BATCH)
 claims = {
-    "a_larger_buffer_gains_no_more": alone_s / deep_s < 2.2,
+    "a_larger_buffer_gains_no_more": sleeps / deep_s < 2,
     "overlap_is_faster": ratio[0] > 1.3,
-    "never_more_than_twice": ratio[0] < 2.2,
+    "never_more_than_twice": sleeps / waiting[1][0] < 2,
     "training_waits_less": waiting[1][1] < 0.6 * waiting[0][1],
     "same_batches": all(
         np.array_equal(a, b) for a, b in zip(*pair(waiting_source), strict=True)

@@ -43,8 +43,10 @@ def run_ahead(buffer, send, calls=None):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
     iterator = iter(data.with_options(options))
     next(iterator)
+    expected = min(1 + (buffer or 0) + (calls or 0), ELEMENTS)
     looks = []
-    while len(looks) < 10 or len(set(looks[-10:])) > 1:  # until it stands still
+    # Until all that is expected is made, and it stands still:
+    while len(made) < expected or len(looks) < 10 or len(set(looks[-10:])) > 1:
         time.sleep(0.1)
         looks.append(len(made))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit

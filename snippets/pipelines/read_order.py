@@ -100,22 +100,22 @@ for path in many:
             writer.write(bytes(1000))
 
 
-def open_files(calls):
-    """Return how many more files are open once no more are opened: Linux and macOS list them."""
+def open_files(calls, expected):
+    """Return how many more files are open once that many are, and no more are opened: Linux and macOS list them."""
     before = len(os.listdir("/dev/fd"))
     data = tf.data.Dataset.from_tensor_slices(many)
     data = data.interleave(read, cycle_length=CYCLE, num_parallel_calls=calls)
     records = iter(data)
     for _ in range(CYCLE):
         next(records)
-    looks = []
-    while len(looks) < 10 or len(set(looks[-10:])) > 1:
+    looks = [0]
+    while looks[-1] < expected or len(looks) < 10 or len(set(looks[-10:])) > 1:
         time.sleep(0.1)
-        looks.append(len(os.listdir("/dev/fd")))
-    return looks[-1] - before
+        looks.append(len(os.listdir("/dev/fd")) - before)
+    return looks[-1]
 
 
-opened = {calls: open_files(calls) for calls in (None, CYCLE)}
+opened = {None: open_files(None, CYCLE), CYCLE: open_files(CYCLE, 3 * CYCLE)}
 for calls, count in opened.items():
     print(f"cycle_length={CYCLE}, num_parallel_calls={calls}: {count} files open")
 # --8<-- [end:open]

@@ -221,7 +221,7 @@ with tempfile.TemporaryDirectory() as folder:
     }
     with Cluster(worker=2) as cluster:
         tasks = [cluster.start("worker", index, work, cases) for index in range(2)]
-        first, second = (cluster.result(task, 55) for task in tasks)
+        first, second = (cluster.result(task) for task in tasks)
     raised, other, alone = {}, {}, {}
     for policy in (Policy.FILE, Policy.AUTO):  # one file for two workers
         with Cluster(worker=2) as cluster:
@@ -232,7 +232,7 @@ with tempfile.TemporaryDirectory() as folder:
             raised[policy.name] = cluster.result(tasks[0])
             other[policy.name] = cluster.hear(tasks[1], 3)[0]
             tasks[0].kill()  # as where the error ends the program
-            alone[policy.name] = cluster.hear(tasks[1], 60)
+            alone[policy.name] = cluster.hear(tasks[1])
 
 for name in ("FILE, 4 files", "DATA, 1 file", "OFF, 1 file"):
     print(f"{name}: worker 0 {first[name][0]}")
@@ -347,7 +347,7 @@ with tempfile.TemporaryDirectory() as folder, Cluster(worker=2) as cluster:
     tasks = [
         cluster.start("worker", index, work_joined, paths, fewer) for index in range(2)
     ]
-    results = [cluster.result(task, 55) for task in tasks]
+    results = [cluster.result(task) for task in tasks]
 joined, apart, refused = zip(*results, strict=True)
 
 read_once, by_files, never = {}, {}, {}

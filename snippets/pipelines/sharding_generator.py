@@ -190,7 +190,7 @@ with tempfile.TemporaryDirectory() as folder, Cluster(worker=2) as cluster:
     for row, path in enumerate(paths):
         pathlib.Path(path).write_text(str(row))
     tasks = [cluster.start("worker", index, work, paths) for index in range(2)]
-    first, second = (cluster.result(task, 60) for task in tasks)
+    first, second = (cluster.result(task) for task in tasks)
 
 once, twice, never, share = {}, {}, {}, {}
 for name in first:

@@ -133,7 +133,7 @@ def run(work):
     with tempfile.TemporaryDirectory() as folder, Cluster(worker=2) as cluster:
         write(folder)
         tasks = [cluster.start("worker", index, work, folder) for index in range(2)]
-        return [cluster.result(task, 55) for task in tasks]
+        return [cluster.result(task) for task in tasks]
 
 
 # --8<-- [end:files]

@@ -302,7 +302,7 @@ with (
 ):
     start(cluster, 2)
     chief = cluster.start("chief", 0, probe, folder)
-    ways, slots, keras3_saved = (cluster.hear(chief, 55)[1] for _ in range(3))
+    ways, slots, keras3_saved = (cluster.hear(chief)[1] for _ in range(3))
     unnamed = cluster.result(chief)
 for name, (made, equal) in ways.items():
     print(name)
@@ -321,7 +321,7 @@ with tempfile.TemporaryDirectory() as folder:  # all tasks reach it
         with Cluster(chief=1, worker=1, ps=servers) as cluster:
             start(cluster, servers)
             chief = cluster.start("chief", 0, train, servers, begin, folder)
-            runs[servers] = cluster.result(chief, 55)
+            runs[servers] = cluster.result(chief)
         print(f"{servers} servers, after step {begin + STEPS}")
 
 

@@ -5,7 +5,7 @@
 # [tool.guide]
 # devices = 0
 # processes = 3
-# seconds = 240
+# seconds = 360
 # files = ["train_multi_worker.py"]
 # ///
 """Check the manifest of an Indexed Job, then run its pods as processes, kill each once, and replace what fails."""
@@ -249,8 +249,8 @@ class Pods(contextlib.ExitStack):
         self.running[index] = pod, log, time.monotonic()
 
     def until(self, condition):
-        """Replace pods that fail until something is the case."""
-        while not condition():
+        """Replace pods that fail until something is the case, or all have ended well."""
+        while self.running and not condition():
             for index, (pod, _, begun) in [*self.running.items()]:
                 if pod.poll() is None:
                     continue
@@ -262,10 +262,16 @@ class Pods(contextlib.ExitStack):
             time.sleep(0.02)
 
     def kill(self, index):
-        self.running[index][0].kill()
+        """Kill a pod. Return whether it was in time: pod 0 had not saved the model yet."""
+        if index in self.running:
+            self.running[index][0].kill()
+            self.running[index][0].wait()
+        return not (self.folder / "kept/model.keras").exists()
 
     def begun(self):
         """Return after which step the newest pod 0 began; `None` if it has not yet."""
+        if 0 not in self.running:
+            return None
         found = re.search(r"begin after step (\d+)", self.running[0][1].read_text())
         return found and int(found[1])
 
@@ -273,20 +279,24 @@ class Pods(contextlib.ExitStack):
 # --8<-- [end:pods]
 
 # --8<-- [start:run]
-with tempfile.TemporaryDirectory() as folder, Pods(folder) as pods:
-    for index in range(2):
-        pods.start(index)
-    pods.until(lambda: [*Path(folder).glob("kept/ckpt-*.index")])
-    first = pods.begun()
-    pods.kill(1)
-    pods.until(lambda: pods.running.get(0) and pods.begun())
-    second = pods.begun()
-    pods.kill(0)
-    pods.until(lambda: not pods.running)
-    weights = [
-        keras.models.load_model(f"{folder}/{place}/model.keras").get_weights()
-        for place in ("kept", "scratch-1")
-    ]
+while True:  # again where this process was held up, and a kill came too late
+    with tempfile.TemporaryDirectory() as folder, Pods(folder) as pods:
+        for index in range(2):
+            pods.start(index)
+        pods.until(lambda: [*Path(folder).glob("kept/ckpt-*.index")])
+        first = pods.begun()
+        if not pods.kill(1):
+            continue
+        pods.until(pods.begun)
+        second = pods.begun()
+        if not pods.kill(0):
+            continue
+        pods.until(lambda: not pods.running)
+        weights = [
+            keras.models.load_model(f"{folder}/{place}/model.keras").get_weights()
+            for place in ("kept", "scratch-1")
+        ]
+        break
 
 codes = [code for *_, code in pods.ended]
 killed, failed, well = codes.count(-9), len([c for c in codes if c > 0]), codes.count(0)

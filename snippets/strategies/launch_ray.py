@@ -21,6 +21,7 @@ from pathlib import Path
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # else Ray reports its use to its makers
 os.environ["RAY_AUTH_MODE"] = "token"  # read when Ray is imported
 os.environ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "1"  # num_gpus=0 hides the GPUs
+os.environ["RAY_TRAIN_WORKER_GROUP_START_TIMEOUT_S"] = "600"  # else a minute
 import numpy as np
 import psutil
 import ray
@@ -103,7 +104,7 @@ def alive(process):
 
 
 signal.signal(signal.SIGALRM, too_late)
-signal.alarm(600)
+signal.alarm(1800)
 # A token guards the cluster. Without one here, Ray leaves its own in the home folder.
 os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex())
 # Ray's sockets will lie below this folder, and their paths must be short.

@@ -114,7 +114,7 @@ x = np.random.default_rng(0).normal(size=(64, 4)).astype("float32")
 y = x.sum(1, keepdims=True)
 
 
-def train(say, index, folder, given):
+def train(say, index, folder, given, sent):
     strategy = tf.distribute.MultiWorkerMirroredStrategy()
     with strategy.scope():
         weights = tf.Variable(tf.zeros((4, 1)))
@@ -154,6 +154,8 @@ def train(say, index, folder, given):
             manager.save()
         say((int(done), manager.latest_checkpoint))
         time.sleep(pause)
+        if int(done) == 20:
+            sent.wait()  # for the signal, or the training could end before it
     return weights.numpy()
 
 
@@ -167,20 +169,22 @@ def start(cluster, *args):
 
 def preempt(given):
     """Train, send SIGTERM to worker 1 after step 10, and start again."""
+    sent = multiprocessing.get_context("fork").Event()
     with tempfile.TemporaryDirectory() as folder, Cluster(worker=2) as cluster:
-        tasks = start(cluster, folder, given)
+        tasks = start(cluster, folder, given, sent)
         while cluster.hear(tasks[1])[1][0] != 10:
             pass
         there = {*os.listdir(folder)}
         tasks[1].terminate()
-        sent = time.monotonic()
+        sent.set()
+        begin = time.monotonic()
         first = [listen(cluster, task) for task in tasks]
-        took = time.monotonic() - sent
+        took = time.monotonic() - begin
         for task in tasks:
             task.join()
         gone = there - {*os.listdir(folder)}
         left = tf.train.latest_checkpoint(f"{folder}/kept")
-        second = listen(cluster, start(cluster, folder, given)[0])
+        second = listen(cluster, start(cluster, folder, given, sent)[0])
         count = len(tf.io.gfile.glob(f"{folder}/kept/*.index"))
     return *first, second, left, count, took, gone
 

@@ -193,7 +193,7 @@ def save_often(say, path, times):
 
 
 wrong = {}
-for case, times in {"one path for both": 300, "a path for each": 30}.items():
+for case, times in {"one path for both": 100_000, "a path for each": 30}.items():
     with tempfile.TemporaryDirectory() as folder, Cluster(worker=2) as cluster:
         paths = [f"{folder}/checkpoint"] * 2
         if case == "a path for each":

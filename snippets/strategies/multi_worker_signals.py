@@ -138,10 +138,10 @@ with Cluster(worker=2) as cluster:
     # --8<-- [start:replace]
     tasks[1].kill()
     tasks[1].join()
-    replacement = cluster.start("worker", 1, count)
     survivor = hear_steps(cluster, tasks[0], 10_000)
-    newcomer = cluster.hear(replacement, WAIT)
     tasks[0].join()
+    replacement = cluster.start("worker", 1, count)
+    newcomer = cluster.hear(replacement, WAIT)
     cluster.start("worker", 0, count)
     together = cluster.hear(replacement)
     print("worker 0, the survivor:", survivor[1])

@@ -126,13 +126,13 @@ def coordinate(say):
 
     def replica_step():
         worker = tf.distribute.coordinator.experimental_get_current_worker_index()
-        # The update comes first, then a tenth of a second of other work.
+        # The update comes first, then 0.3 seconds of other work.
         counts.assign_add(tf.one_hot(worker, 2, dtype=tf.int32))
         # These steps last until worker 1 counts its sixth. It is killed in its fifth;
         # worker 0 waits only if it reaches its 70th before worker 1 is back.
         waits = tf.gather(counts, worker) == tf.gather(WAITS_IN, worker)
         began, turns = tf.timestamp(), tf.constant(0)
-        while tf.timestamp() - began < 0.1 or (waits and counts[1] == 5):
+        while tf.timestamp() - began < 0.3 or (waits and counts[1] < 6):
             turns += 1
         with tf.control_dependencies([turns]):
             return worker, began, tf.timestamp()
@@ -165,10 +165,10 @@ with Cluster(chief=1, worker=2, ps=1) as cluster:
         pass
     victim.kill()
     killed = time.time()
-    # For a second, and until worker 0 begins another step:
+    # For a second, and until worker 0 begins another step, or waits:
     while (heard := cluster.hear(chief)[1])[0] < killed + 1:
         pass
-    while cluster.hear(chief)[1][1] == heard[1]:
+    while cluster.hear(chief)[1][1] == heard[1] < WAITS_IN[0]:
         pass
     returned = time.time()
     cluster.start("worker", 1, serve)  # at its old address

@@ -102,10 +102,14 @@ class Cluster(contextlib.ExitStack):
 # --8<-- [start:work]
 def work(say, first):
     """One collective, after `first`: the smallest thing that needs every worker."""
-    first()
-    strategy = tf.distribute.MultiWorkerMirroredStrategy()
-    ones = strategy.run(lambda: tf.constant(1.0))
-    total = float(strategy.reduce("SUM", ones, axis=None))
+    try:
+        first()
+        strategy = tf.distribute.MultiWorkerMirroredStrategy()
+        ones = strategy.run(lambda: tf.constant(1.0))
+        total = float(strategy.reduce("SUM", ones, axis=None))
+    except Exception as error:
+        # It stays: the end of this task would be another error for the others.
+        return f"{type(error).__name__}: {error}"
     return f"{strategy.num_replicas_in_sync} replica(s), the sum of ones is {total:.0f}"
 
 

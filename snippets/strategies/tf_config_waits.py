@@ -143,7 +143,7 @@ def shorten(kind, text):
 # --8<-- [end:work]
 
 # --8<-- [start:waits]
-WAIT = 5  # seconds
+wait = 5  # seconds
 cases = {
     "worker 1 never starts": [("ab", 0)],
     "worker 0 never starts": [("ab", 1)],
@@ -165,8 +165,12 @@ with contextlib.ExitStack() as stack:
     while not all(sign in task.log.read_text() for task, sign in signs.items()):
         time.sleep(0.1)
     # Whichever task is silent until this one has used up its limit is still waiting.
-    limited = start(stack.enter_context(Cluster(worker=3)), "ab", 0, limit=WAIT)
-    limited.join()
+    while True:
+        limited = start(stack.enter_context(Cluster(worker=3)), "ab", 0, limit=wait)
+        limited.join()
+        if signs[patient] in limited.log.read_text():
+            break
+        wait *= 2  # the limit was over before it came to where it waits
     for case, cluster in clusters.items():
         outcomes[case] = sorted(shorten(*cluster.hear(task, 0)) for task in tasks[case])
         print(f"{case}:", "; ".join(outcomes[case]))
@@ -196,7 +200,7 @@ where = [
     for line in traceback.splitlines()
     if "File" in line
 ]
-print("the time limit says:", re.search(r"Timeout.*", traceback)[0], "in", where[1])
+print("at the time limit, worker 0 is in", where[1])
 # --8<-- [end:log]
 folder.cleanup()
 
@@ -219,7 +223,7 @@ claims = {
     "time_limit_names_the_line": where[1].endswith("collective_all_reduce_strategy.py")
     and limited.exitcode != 0,
 }
-measures = {"waited_s": WAIT}
+measures = {"waited_s": wait}
 errors = {
     "double_index": "UnknownError: Could not start gRPC server",
     "wrong_address": next(

@@ -157,7 +157,7 @@ def test_a_program_that_goes_is_named(site: Site) -> None:
     before = site.read()
     source = (site.project / PROGRAM).read_text("utf8")
     (site.project / PROGRAM).unlink()
-    site.says(f"there is no file {PROGRAM}")
+    site.says(f"there is no program `{PAGE}.py`")  # of a page before it, with a question that names the program
     assert site.read() == before
     site.restore(PROGRAM, source.replace("[start:setup]\n", "[start:setup]\nseen_seven = 7\n", 1))
     site.shows(f"{PAGE}/", "seen_seven")

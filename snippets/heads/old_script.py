@@ -62,6 +62,7 @@ def script(keras):
 
 
 x, y = np.ones((4, 2), "float32"), np.ones((4, 3), "float32")
+columns = [tf.feature_column.numeric_column("a")]
 exported = folder / "exported"
 today, legacy = script(tf.keras), script(tf_keras)
 legacy["model"].save(exported)
@@ -74,10 +75,8 @@ LINES = {
     "model.optimizer.lr": "model.optimizer.learning_rate",
     "optimizers.SGD(0.1, decay=0.01)": "optimizers.SGD(schedule)",
     "tf.abs(inputs)": "keras.ops.abs(inputs)",
-    "layers.experimental.preprocessing.Rescaling(0.5)": "layers.Rescaling(0.5)",
-    "layers.DenseFeatures([tf.feature_column.numeric_column('a')])": (
-        "keras.utils.FeatureSpace({'a': 'float'})"
-    ),
+    "layers.experimental.preprocessing": "layers",
+    "layers.DenseFeatures(columns)": "keras.utils.FeatureSpace({'a': 'float'})",
     "model.fit_generator(rows(), 1)": "model.fit(rows(), steps_per_epoch=1, shuffle=False)",
     "model.fit(x, y, workers=2)": "model.fit(x, y)",
     "model.predict_classes(x)": "model.predict(x).argmax(-1)",

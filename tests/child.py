@@ -16,6 +16,9 @@ from tests.until import PATIENCE, until
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+# Leaves a process behind. It is bash for a moment, then `setsid`, then `sleep`.
+LEAVES = "setsid sleep 60 > /dev/null 2>&1 & until grep -q ^sleep /proc/$!/cmdline; do sleep 0.05; done"
+
 
 def start(command: Sequence[str], **options: Any) -> subprocess.Popen[str]:
     """Start a command that SIGINT ends, with `Popen`'s options.

@@ -69,6 +69,14 @@ except RuntimeError as error:
     not_there = error
     print("asked:", str(error).partition(". ")[0])
 # --8<-- [end:one_line]
+with warnings.catch_warnings():  # that it has moved
+    warnings.simplefilter("ignore")
+    old = tf.lite.Interpreter(model_content=any_batch)
+try:
+    old.get_signature_runner()(window=windows[:1])
+    old_runs_it = True
+except RuntimeError:
+    old_runs_it = False
 
 
 # --8<-- [start:own]
@@ -81,14 +89,6 @@ def refusal(model):
         return error
 
 
-with warnings.catch_warnings():  # that it has moved
-    warnings.simplefilter("ignore")
-    old = tf.lite.Interpreter(model_content=any_batch)
-try:
-    old.get_signature_runner()(window=windows[:1])
-    old_runs_it = True
-except RuntimeError:
-    old_runs_it = False
 refused = {cell.__name__: refusal(model) for cell, model in models.items()}
 for name, error in refused.items():
     cause = re.search(r"'tf\.TensorListReserve' op .*", str(error)).group()

@@ -12,14 +12,10 @@ import pytest
 
 from hooks import busy, family, interpreter
 from hooks.errors import ROOT
-from tests.child import PATIENCE, started
+from tests.child import LEAVES, PATIENCE, started
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-
-# It is bash for a moment, then `setsid`, then `sleep`.
-LEAVES = "echo said; setsid sleep 60 & until grep -q ^sleep /proc/$!/cmdline; do sleep 0.05; done"
 
 
 def command(seconds: float, script: str) -> list[str]:
@@ -33,7 +29,7 @@ def command(seconds: float, script: str) -> list[str]:
         (50, "echo said; exit 124", "exit status 124"),
         (50, "echo said; kill -9 $$", "exit status -9"),
         (8, "echo said; sleep 60", "it still ran after 8 s and was killed"),
-        (50, LEAVES, "it left running:\nsleep 60 (process "),
+        (50, f"echo said; {LEAVES}", "it left running:\nsleep 60 (process "),
     ],
     ids=["good", "status", "killed", "slow", "left"],
 )

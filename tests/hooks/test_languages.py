@@ -11,14 +11,11 @@ import pytest
 
 from hooks import languages
 from hooks.blocks import Block
+from tests.child import LEAVES
 from tests.until import LONG
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-
-# It is bash for a moment, then `setsid`, then `sleep`.
-LEAVES = "setsid sleep 60 > /dev/null 2>&1 & until grep -q ^sleep /proc/$!/cmdline; do sleep 0.05; done"
 
 
 def block(language: str, code: str, *, run: str = "", **attributes: str) -> Block:

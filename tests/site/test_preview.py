@@ -60,10 +60,10 @@ class Site:
         """Make a file what it was."""
         (self.project / file).write_text(text, "utf8")
 
-    def says(self, text: str) -> None:
-        """Wait until the log holds a text; a mistake is a line, never a traceback."""
+    def says(self, *texts: str) -> None:
+        """Wait until the log holds one of the texts; a mistake is a line, never a traceback."""
         log = self.project / "log"
-        until(lambda: text in log.read_text("utf8"), f"{text!r} in the log", seconds=EDIT)
+        until(lambda: any(text in log.read_text("utf8") for text in texts), f"{texts} in the log", seconds=EDIT)
         assert "Traceback" not in log.read_text("utf8")
 
     def shows(self, page: str, mark: str, *, gone: bool = False) -> None:
@@ -157,7 +157,7 @@ def test_a_program_that_goes_is_named(site: Site) -> None:
     before = site.read()
     source = (site.project / PROGRAM).read_text("utf8")
     (site.project / PROGRAM).unlink()
-    site.says(f"there is no program `{PAGE}.py`")  # of a page before it, with a question that names the program
+    site.says(f"there is no file {PROGRAM}", f"there is no program `{PAGE}.py`")  # the second in a question
     assert site.read() == before
     site.restore(PROGRAM, source.replace("[start:setup]\n", "[start:setup]\nseen_seven = 7\n", 1))
     site.shows(f"{PAGE}/", "seen_seven")

@@ -12,6 +12,8 @@
 # --8<-- [start:fork]
 import multiprocessing
 import os
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -82,11 +84,36 @@ print("compiled as a file:", from_file)
 print("from a string:", from_string)
 # --8<-- [end:exec]
 
+# --8<-- [start:main]
+LAUNCHER = """import sys
+
+import tensorflow as tf
+
+@tf.function
+def triple_until(x, limit):
+    while x < limit:
+        x = x * 3
+    return x
+
+names = {"__name__": "__main__"}
+exec(compile(sys.stdin.read(), "job", "exec"), names)
+print(int(names["double_until"](tf.constant(3), tf.constant(20))))
+"""
+
+with tempfile.TemporaryDirectory() as folder:
+    launcher = Path(folder, "launcher.py")
+    launcher.write_text(LAUNCHER)
+    command = [sys.executable, str(launcher)]
+    as_main = int(subprocess.check_output(command, input=CODE, text=True))
+print("as __main__, compiled under a name that is no file:", as_main)
+# --8<-- [end:main]
+
 claims = {
     "child_forked_before_works": before,
     "child_forked_after_works": after,
     "code_of_a_file_is_converted": from_file == 24,
     "code_of_a_string_is_converted": from_string == 24,
+    "as_main_lines_of_the_launcher_run": as_main == 27,
 }
 measures = {"waited_s": waited_s}
 errors = {"no_source": str(from_string)}

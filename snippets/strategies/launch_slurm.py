@@ -105,7 +105,7 @@ export TRAIN_PORT=${TRAIN_PORT:-$((10000 + SLURM_JOB_ID % 20000))}
 # The first task to leave gives the others 90 seconds to end their saving.
 srun --cpus-per-task=8 --kill-on-bad-exit=0 --wait=90 \
     python train.py /shared/run-1 --replicas 8 --gpus 4 || code=$?
-# 42: all have saved and left in time. Run again from there.
+# srun returns the highest code. 42: saved and left in time, and none was killed.
 if [[ $code == 42 ]]; then scontrol requeue "$SLURM_JOB_ID"; fi
 exit "$code"
 """

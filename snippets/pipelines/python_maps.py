@@ -20,8 +20,8 @@ images = load_digits().images[:64].astype("float32")
 
 
 def in_python(image):
-    """Return the sum of the squares of an image, computed by Python, pixel by pixel, a hundred times over."""
-    for _ in range(100):
+    """Return the sum of the squares of an image, computed by Python, pixel by pixel, five hundred times."""
+    for _ in range(500):
         total = 0.0
         for value in image.ravel():
             total += value * value
@@ -29,8 +29,8 @@ def in_python(image):
 
 
 def in_operations(image):
-    """Return the same sum, also a hundred times over, by TensorFlow operations."""
-    copies = tf.repeat(image[None], 100, axis=0)
+    """Return the same sum, also five hundred times, by TensorFlow operations."""
+    copies = tf.repeat(image[None], 500, axis=0)
     return tf.reduce_sum(copies * copies, axis=(1, 2))[-1]
 
 

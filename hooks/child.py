@@ -117,6 +117,7 @@ def run_program(job: dict[str, Any], tell: Callable[[dict[str, Any]], None]) -> 
     report: dict[str, Any] = {"seconds": seconds, "entered": sorted(entered), "error": error}
     if error is None:
         try:
+            report["idle"] = devices.unused(job["device"])
             report["data"] = plain.collect(module.__dict__)
         except plain.NotPlainError as problem:
             report["error"] = f"{job['name']}: {problem}"

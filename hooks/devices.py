@@ -14,11 +14,13 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 from dataclasses import dataclass, field
 from pathlib import Path
 
 DEFAULT_MIB = 8192
 SHARE = 0.8
+IMPORT_S = 1.0
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,18 @@ kind = os.environ.get("TPU_ACCELERATOR_TYPE", "TPU")
 print(json.dumps({"hardware": [f"{kind} core" for _ in tf.config.list_logical_devices("TPU")]}))
 """
 
+
+def _with_cusolver() -> str:
+    """Return the search path for libraries, with the folder of cuSOLVER before it, where pip installs that.
+
+    TensorFlow opens seven of NVIDIA's libraries when it lists the GPUs, and without one of them it lists none. The
+    wheel of 2.21.0 looks for this one only where the system does: the RUNPATH of its `libtensorflow_framework.so.2`
+    (`readelf -d`) leaves out the folder, which is in those of 2.20.0 and 2.22.0rc0.
+    """
+    folder = Path(sysconfig.get_path("purelib"), "nvidia", "cusolver", "lib")
+    return os.pathsep.join(part for part in (str(folder), os.environ.get("LD_LIBRARY_PATH", "")) if part)
+
+
 TABLE: dict[str, Device] = {
     "cpu": Device("cpu", "CPU", env={"CUDA_VISIBLE_DEVICES": "-1"}),
     "gpu": Device(
@@ -72,6 +86,7 @@ TABLE: dict[str, Device] = {
         # (https://github.com/tensorflow/tensorflow/blob/v2.21.0/tensorflow/core/common_runtime/gpu/gpu_device.cc).
         env={
             "CUDA_CACHE_PATH": os.path.expanduser("~/.nv/ComputeCache"),
+            "LD_LIBRARY_PATH": _with_cusolver(),
             "NVIDIA_TF32_OVERRIDE": "0",
             "TF_FORCE_GPU_ALLOW_GROWTH": "true",
         },
@@ -134,6 +149,24 @@ def compute_exactly(name: str, *, table: dict[str, Device] | None = None) -> Non
         import tensorflow as tf  # noqa: PLC0415 - only the process of a program may import it
 
         tf.config.experimental.enable_tensor_float_32_execution(False)  # this starts no GPU
+
+
+def unused(name: str, *, table: dict[str, Device] | None = None) -> bool:
+    """Tell whether this process, which is about to end, left the GPUs alone: a record of it would say nothing of them.
+
+    It hides them, or has put nothing on them, and no process that it started could have. Other devices are not asked.
+    """
+    if (table or TABLE)[name].kind != "GPU":
+        return False
+    import tensorflow as tf  # noqa: PLC0415 - only the process of a program may import it
+
+    if not tf.config.get_visible_devices("GPU"):
+        return True
+    # Importing TensorFlow alone takes a child longer; nvidia-smi takes less.
+    if sum(os.times()[2:4]) > IMPORT_S:
+        return False
+    used = tf.config.experimental.get_memory_info
+    return not any(used(f"GPU:{at}")["peak"] for at, _ in enumerate(tf.config.list_logical_devices("GPU")))
 
 
 def present(name: str, *, table: dict[str, Device] | None = None) -> str | None:

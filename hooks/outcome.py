@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 class Result:
     """What came of a program or of a block of a page. `output` is what a block printed; a program has a record.
 
-    `broken` tells that the machine ended it, not what it does: it says nothing about the program.
+    `broken` tells that the machine ended it, not what it does: it says nothing about the program. `idle` tells that it
+    ran beside a GPU that it did not use.
     """
 
     ok: bool
@@ -35,6 +36,7 @@ class Result:
     peak_mib: int = 0
     output: str = ""
     broken: bool = False
+    idle: bool = False
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,7 @@ def of_program(program: Program, ended: Ended) -> Result:
         output=report["output"],
         **data,
     )
-    return Result(True, None, seconds, record, entered, peak)
+    return Result(True, None, seconds, record, entered, peak, idle=report.get("idle", False))
 
 
 def of_page(names: list[str], shown: list[str], ended: Ended) -> list[Result]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from hooks import reference
+from hooks import records, reference
+from hooks.markup import DEVICES
 from hooks.reference import Missing, Reference
 
 MARK = re.compile(r"\s*\{\s*(?P<kind>[a-z]+)\s*:\s*(?P<what>[^{}]*?)\s*\}\s*$")
@@ -21,12 +22,19 @@ class Claim:
     wanted: bool
 
     def value(self) -> bool:
-        """Return what the program's record says.
+        """Return what the program's records say: that for the CPU, and any other that is current.
 
         Raises:
-            Missing: there is no such program or claim, or no current record.
+            Missing: there is no such program or claim, or no current record, or another device says otherwise.
         """
-        return bool(reference.entry(self.reference, "claims")[0])
+        said = bool(reference.entry(self.reference, "claims")[0])
+        program = reference.program_of(self.reference.program)
+        for device in DEVICES:
+            record, _ = records.current_or_why(program, device)
+            if record and record.claims.get(self.reference.name, said) is not said:
+                cause = f"`{self.reference}` is {said} on the CPU, and {not said} in the record for {DEVICES[device]}"
+                raise Missing(cause, "let the option rest on a claim that holds on both, or on a source")
+        return said
 
 
 @dataclass(frozen=True)

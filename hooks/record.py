@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 class Outcome:
     """What became of one record: `new`, `changed`, `unchanged`, `written` (a lab), or `failed` with the reason.
 
+    `idle` is a program that leaves the GPU alone: it gets no record for one.
+
     Under another lock: `same`, `differs` or `fails`, as the outcome says; `failed` where that is not what is on file.
     """
 
@@ -187,6 +189,9 @@ def _settle(program: Program, device: str, result: Result, *, check: bool, slow:
     if check:
         found = [why] if old is None or why else _differences(program, device, old, fresh)
         return Outcome(program.path, "failed" if found else "unchanged", result.seconds, "\n".join(found))
+    if result.idle:
+        why = "it hides the GPU or puts nothing on it, so no record is written: its record for the CPU says all"
+        return Outcome(program.path, "idle", result.seconds, why)
     same = old is not None and old.versions == fresh.versions and not _differences(program, device, old, fresh)
     if slow and old is not None and same and (old.sha256, old.hardware) == (fresh.sha256, fresh.hardware):
         slow = fresh.seconds < old.seconds

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pymdownx.blocks.block import type_boolean
 
 from hooks import locks, place, records, reference
+from hooks.errors import near
 from hooks.markup import GuideBlock, anchor, stamp, sub, tag, words
 from hooks.plain import is_number
 from hooks.reference import Missing
@@ -29,11 +30,25 @@ if TYPE_CHECKING:
 MANY = 8
 
 
+def _headings(value: Any) -> list[str]:
+    """Return a list of headings; for the option `columns`.
+
+    Raises:
+        ValueError: it is no list of texts.
+    """
+    if not isinstance(value, list) or not value or not all(isinstance(one, str) for one in value):
+        raise ValueError("it is no list of headings")
+    return value
+
+
 class Table(GuideBlock):
-    """`/// table | section/program.py:name`, perhaps with `versions: true`, and a caption as its content."""
+    """`/// table | section/program.py:name`, and a caption as its content.
+
+    Options: `versions: true`; `columns`, a list of the headings to show where that is not all.
+    """
 
     NAME = "table"
-    OPTIONS: ClassVar = {"versions": (False, type_boolean)}
+    OPTIONS: ClassVar = {"versions": (False, type_boolean), "columns": ([], _headings)}
     SHAPE = "/// table | section/program.py:name, then a caption"
     CLASS = "guide-table"
     CONTENT = True
@@ -58,6 +73,13 @@ class Table(GuideBlock):
         caption.extend(content)
         notes: list[str] = []
         columns, (rows, others) = data["columns"], _with_other_devices(ref, data)
+        if wanted := self.options["columns"]:
+            for heading in wanted:
+                if heading not in columns:
+                    cause = f"the table `{ref}` has no column '{heading}'"
+                    raise self.error(cause, f"name some of its columns ({near(heading, columns)})", "    columns:")
+            shown = [columns.index(heading) for heading in wanted]
+            columns, rows = wanted, [[row[at] for at in shown] for row in rows]
         said = [f"Measured · {stamp(one)}" for one in (record, *others)]
         for lock in locks.names() if self.options["versions"] else ():
             program = reference.program_of(ref.program)

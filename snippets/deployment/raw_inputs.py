@@ -11,6 +11,7 @@
 import base64
 import json
 import pathlib
+import re
 import tempfile
 
 import keras
@@ -178,8 +179,8 @@ for name, attempt in attempts.items():
     try:
         attempt()
     except tf.errors.OpError as error:
-        lines = [one.strip() for one in str(error).splitlines()]
-        text = next(one for one in lines if one.startswith(("Cast", "Unknown")))
+        # On a GPU other words stand before it.
+        text = re.search(r"(Cast \w+ to|Unknown) .*", str(error))[0]
         errors[name] = f"{type(error).__name__}: {text}"
         print(errors[name])
 # --8<-- [end:images_errors]

@@ -357,7 +357,7 @@ claims = {
     "a_cast_wraps_in_silence": nearest == 300 - 256
     and np.allclose(large, by_ink[nearest], atol=1e-6)
     and not np.allclose(large, by_ink[300], atol=1e-2),
-    "a_cast_divides_by_nothing": np.allclose(unscaled, scaled_for_it, atol=1e-6)
+    "a_cast_divides_by_nothing": np.allclose(unscaled, scaled_for_it, atol=1e-4)
     and float(np.max(np.abs(unscaled - by_keras))) > 0.1,
     "runs_without_keras": done.stdout.strip() == "there is no Keras here" and equal,
     "dictionary_names_the_outputs": {row[2] for row in named if row[1] == "output"}

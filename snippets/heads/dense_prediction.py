@@ -10,6 +10,8 @@
 """A class for each pixel: shapes, accuracy against the mean IoU, and weights for a class that few pixels have."""
 
 # --8<-- [start:data]
+import re
+
 import keras
 import numpy as np
 
@@ -151,8 +153,7 @@ errors = {}
 try:
     keras.metrics.MeanIoU(len(CLASSES))(y_test[:1], plain[:1])
 except Exception as error:
-    text = str(error)
-    text = text[text.index("Incompatible") : text.index(" [Op")]
+    text = re.sub(r"\{\{.*?\}\} | \[Op.*", "", str(error)).strip()
     errors["logits_for_class_numbers"] = f"{type(error).__name__}: {text}"
 
 (empty_accuracy, empty_iou), _ = score["background everywhere"]

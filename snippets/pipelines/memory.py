@@ -50,6 +50,7 @@ def peak():
 
 def epoch(name, send):
     """Run in a process of its own: read one epoch, and say by how much its peak memory grew."""
+    tf.config.set_visible_devices([], "GPU")  # CUDA's own memory would count
     rows = tf.data.Dataset.from_tensor_slices(images)
     # After these, what TensorFlow itself needs is there already.
     for _ in rows.map(enlarge).take(32):

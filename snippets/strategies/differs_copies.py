@@ -48,8 +48,8 @@ def on_devices(model):
 def fit(model):
     try:
         model.fit(x, y, batch_size=len(x), verbose=0)
-    except AssertionError as error:
-        return f"AssertionError, {str(error) or 'no text'}"
+    except (AssertionError, RuntimeError) as error:  # the second on GPUs
+        return f"{type(error).__name__}, {str(error) or 'no text'}"
     return "trains"
 
 
@@ -76,9 +76,6 @@ claims = {
         found[make, "inside"] == (replicas, "trains") for make in makers
     ),
     "fit_inside_does_not_help": replicas > 1
-    and all(
-        found[make, "outside, fit inside"][1] == "AssertionError, no text"
-        for make in makers
-    ),
+    and all("Error" in found[make, "outside, fit inside"][1] for make in makers),
 }
 measures = {"replicas": replicas}

@@ -53,7 +53,8 @@ def moved(optimizer, *gradients):
     """Return how far one step moves row 1 of a table, whose gradient is the sum of these."""
     table = tf.Variable(tf.zeros((4, 1)))
     values, rows = tf.constant(gradients)[:, None], tf.ones(len(gradients), tf.int32)
-    optimizer.apply_gradients([(tf.IndexedSlices(values, rows, (4, 1)), table)])
+    slices = tf.IndexedSlices(values, rows, tf.constant([4, 1]))
+    optimizer.apply_gradients([(slices, table)])
     return -float(table[1, 0])
 
 

@@ -151,6 +151,29 @@ def test_card_shows_each_device_and_forgets_stale_records(program: Program) -> N
 
 
 @pytest.mark.usefixtures("program")
+def test_some_columns_of_a_table() -> None:
+    html, _ = house.render(TABLE.replace("\nInside", '\n    columns: ["where", "loss"]\n\nInside'))
+    soup = BeautifulSoup(html, "lxml")
+    assert [th.get_text() for th in soup.select("thead th")] == ["where", "loss"]
+    assert [td.get_text() for td in soup.select("tbody td")] == ["0.5", "1.25", "3"]
+    assert [th.get_text() for th in soup.select("tbody th")] == ["inside", "outside", "other1"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ('["where", "lost"]', r":2: .*no column 'lost'.*loss"),
+        ("where", r":2: option `columns`: it is no list of headings"),
+        ("[]", r":2: option `columns`: it is no list of headings"),
+    ],
+)
+@pytest.mark.usefixtures("program")
+def test_columns_that_a_table_does_not_have(columns: str, said: str) -> None:
+    with pytest.raises(GuideError, match=said):
+        house.render(TABLE.replace("\nInside", f"\n    columns: {columns}\n\nInside"))
+
+
+@pytest.mark.usefixtures("program")
 def test_table() -> None:
     html, used = house.render(TABLE)
     soup = BeautifulSoup(html, "html.parser")

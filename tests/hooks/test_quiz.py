@@ -190,6 +190,22 @@ def test_a_stale_record_stops_the_build_but_not_a_preview(tmp_path: Path, monkey
     assert "has no record" in house.render(QUIZ)[0]
 
 
+def test_an_answer_that_another_device_contradicts_stops_the_build(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Readers have a GPU more often than the tests do: an answer holds on every device that has a record."""
+    program = house.build(tmp_path / "snippets", monkeypatch)
+    records.write(house.record_of(program, device="gpu"))
+    assert "They are equal." in house.render(QUIZ)[0]
+    otherwise = {"weights_equal": False, "weights_differ": False}
+    records.write(house.record_of(program, device="gpu", claims=otherwise))
+    said = r"`strategies/mirrored.py:weights_equal` is True on the CPU, and False in the record for GPU"
+    with pytest.raises(GuideError, match=said):
+        house.render(QUIZ)
+    records.write(house.record_of(program, device="gpu", claims=otherwise, sha256="0" * 64))
+    assert "They are equal." in house.render(QUIZ)[0]
+
+
 def test_keys() -> None:
     text, key = quiz_key.split("Text {a} {claim: a/b.py:c and not d.py:e}")
     assert quiz_key.parse(str(key)) == key

@@ -224,6 +224,16 @@ def test_a_device_that_is_not_there_is_said(
     assert "finds no GPU here" in capsys.readouterr().err
 
 
+def test_a_program_that_leaves_the_gpu_alone_gets_no_record(
+    snippets: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(record.devices, "present", lambda name: None)
+    monkeypatch.setattr(record.devices, "hardware", lambda name: "a GPU")
+    assert record.main(["--device", "gpu", "b/one.py"]) == 0
+    assert words(capsys)["b/one.py"] == "idle"
+    assert not (snippets / "b" / "one.gpu.json").exists()
+
+
 def test_a_lab_is_recorded_where_it_is_named_or_outdated(
     monkeypatch: pytest.MonkeyPatch, snippets: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

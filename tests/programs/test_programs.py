@@ -29,7 +29,8 @@ def test_does_what_its_record_says(program: str, request: pytest.FixtureRequest)
     result = request_program(request.config, loaded).result()
     if result.record is None:
         pytest.fail("it did not run to its end (see test_runs)", pytrace=False)
-    if device == "cpu" or records.load(loaded, device) is not None:
+    own = device == "cpu" or records.load(loaded, device) is not None
+    if own:
         record = records.current(loaded, device)
         if other := compare.versions(record, result.record):
             results.forget(results.program_key(loaded, device))
@@ -40,7 +41,7 @@ def test_does_what_its_record_says(program: str, request: pytest.FixtureRequest)
             results.forget(results.program_key(loaded, device))
             pytest.fail("\n".join([*map(str, found), f"if that is right: make record ARGS={program}"]), pytrace=False)
     known, claimed = records.current(loaded, "cpu").claims, result.record.claims
-    if other := sorted(name for name in {**known, **claimed} if known.get(name) is not claimed.get(name)):
+    if not own and (other := sorted(name for name in {**known, **claimed} if known.get(name) is not claimed.get(name))):
         said = f"the claims {', '.join(other)} are not those of the record for cpu, on which the questions hang"
         pytest.fail(said, pytrace=False)
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import subprocess
 import sys
+import sysconfig
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -119,6 +122,65 @@ def test_a_program_on_a_gpu_finds_the_kernels_that_were_compiled_before(runner: 
     result = result_of(runner.submit_program(program(body), device="gpu"))
     assert result.record is not None, result.error
     assert result.record.claims == {"kept": True}
+
+
+def test_a_program_on_a_gpu_finds_cusolver(runner: Runner, program: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The system reads the variable when a process starts. TensorFlow 2.21.0 does not look where pip puts it."""
+    monkeypatch.setenv("LD_LIBRARY_PATH", "/opt/own")
+    folders = devices._with_cusolver().split(os.pathsep)
+    assert folders[0].endswith("site-packages/nvidia/cusolver/lib")
+    assert folders[1:] == ["/opt/own"]
+    body = """
+        from pathlib import Path
+        begun_with = Path("/proc/self/environ").read_bytes().split(bytes(1))
+        claims = {"there": any(b"cusolver" in one for one in begun_with if one.startswith(b"LD_LIBRARY_PATH="))}
+    """
+    result = result_of(runner.submit_program(program(body), device="gpu"))
+    assert result.record is not None, result.error
+    assert result.record.claims == {"there": True}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the wheels for other systems know no NVIDIA GPU")
+def test_tensorflow_still_needs_to_be_told_where_cusolver_is() -> None:
+    """Once it looks there itself, `_with_cusolver` and what the pages and the README say of it can go."""
+    place = Path(sysconfig.get_path("purelib"), "tensorflow", "libtensorflow_framework.so.2")
+    with place.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as held:
+        assert held.find(b"/nvidia/cufft/lib") > 0, "its RUNPATH is not where it was"
+        assert held.find(b"/nvidia/cusolver/lib") < 0, (
+            "remove `_with_cusolver`, and the lines in docs/strategies/one-device.md"
+        )
+
+
+def test_a_program_that_leaves_the_gpu_alone_is_told(runner: Runner, program: Make) -> None:
+    """No GPU is visible to it, as where it hides all."""
+    made = program("claims = {'ran': True}", devices=0)
+    assert result_of(runner.submit_program(made, device="gpu")).idle
+    assert not result_of(runner.submit_program(made)).idle
+
+
+@pytest.mark.parametrize(
+    ("visible", "peaks", "children_s", "expected"),
+    [
+        ([], [], 0.0, True),
+        (["one"], [0], 0.0, True),
+        (["one"], [0], 0.1, True),
+        (["one"], [0], 9.0, False),
+        (["one", "two"], [0, 256], 0.0, False),
+    ],
+)
+def test_whether_a_gpu_was_used(
+    visible: list[str], peaks: list[int], children_s: float, expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By this process, or by a child that ran for longer than nvidia-smi does."""
+    config = SimpleNamespace(
+        get_visible_devices=lambda kind: visible,
+        list_logical_devices=lambda kind: peaks,
+        experimental=SimpleNamespace(get_memory_info=lambda name: {"peak": peaks[int(name.removeprefix("GPU:"))]}),
+    )
+    monkeypatch.setitem(sys.modules, "tensorflow", SimpleNamespace(config=config))
+    monkeypatch.setattr(devices.os, "times", lambda: (1.0, 1.0, children_s, 0.0, 5.0))
+    assert devices.unused("gpu") is expected
+    assert devices.unused("cpu") is False
 
 
 def test_a_fake_device_reaches_the_program(runner: Runner, program: Make, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -154,7 +154,8 @@ def compute_exactly(name: str, *, table: dict[str, Device] | None = None) -> Non
 def unused(name: str, *, table: dict[str, Device] | None = None) -> bool:
     """Tell whether this process, which is about to end, left the GPUs alone: a record of it would say nothing of them.
 
-    It hides them, or has put nothing on them, and no process that it started could have. Other devices are not asked.
+    It hides them, or has put nothing on them (since the last `reset_memory_stats`), and no process that it started and
+    waited for could have. Other devices are not asked. What cannot be told counts as used.
     """
     if (table or TABLE)[name].kind != "GPU":
         return False
@@ -166,7 +167,10 @@ def unused(name: str, *, table: dict[str, Device] | None = None) -> bool:
     if sum(os.times()[2:4]) > IMPORT_S:
         return False
     used = tf.config.experimental.get_memory_info
-    return not any(used(f"GPU:{at}")["peak"] for at, _ in enumerate(tf.config.list_logical_devices("GPU")))
+    try:  # this starts the GPUs where nothing did so far, which fails beside a process that holds their memory
+        return not any(used(f"GPU:{at}")["peak"] for at, _ in enumerate(tf.config.list_logical_devices("GPU")))
+    except (RuntimeError, ValueError, tf.errors.OpError):
+        return False
 
 
 def present(name: str, *, table: dict[str, Device] | None = None) -> str | None:

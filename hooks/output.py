@@ -29,7 +29,7 @@ class Output(GuideBlock):
         if ref.name not in program.sections:
             known = near(ref.name, program.sections)
             raise Missing(f"`{ref.program}` has no section `{ref.name}`", f"name one of its sections ({known})")
-        record = reference.record_of(ref.program)
+        record = reference.record_of(ref.program, ref.device)
         text = record.output.get(ref.name, "")
         if not text.strip():
             raise Missing(

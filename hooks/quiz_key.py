@@ -22,14 +22,14 @@ class Claim:
     wanted: bool
 
     def value(self) -> bool:
-        """Return what the program's records say: that for the CPU, and any other that is current.
+        """Return what the record says. One for the CPU must not be contradicted by another that is current.
 
         Raises:
             Missing: there is no such program or claim, or no current record, or another device says otherwise.
         """
         said = bool(reference.entry(self.reference, "claims")[0])
         program = reference.program_of(self.reference.program)
-        for device in DEVICES:
+        for device in DEVICES if self.reference.device == "cpu" else ():
             record, _ = records.current_or_why(program, device)
             if record and record.claims.get(self.reference.name, said) is not said:
                 cause = f"`{self.reference}` is {said} on the CPU, and {not said} in the record for {DEVICES[device]}"

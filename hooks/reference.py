@@ -1,4 +1,7 @@
-"""What a page means by `strategies/mirrored.py:name`: the entry of that name in the record of that program."""
+"""What a page means by `strategies/mirrored.py:name`: the entry of that name in the record of that program.
+
+The record is that of the CPU; `strategies/mirrored.py@gpu:name` means that of another device.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,13 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hooks import programs, records
+from hooks import devices, programs, records
 from hooks.errors import near
 
 if TYPE_CHECKING:
     from hooks.records import Record
 
-REFERENCE = re.compile(rf"(?P<program>{programs.PATH.pattern}):(?P<name>[A-Za-z0-9_-]+)")
+REFERENCE = re.compile(rf"(?P<program>{programs.PATH.pattern})(?:@(?P<device>\w+))?:(?P<name>[A-Za-z0-9_-]+)")
 
 
 class Missing(Exception):  # noqa: N818 - it is not an error before somebody says where
@@ -36,14 +39,16 @@ class Stale(Missing):
 
 @dataclass(frozen=True)
 class Reference:
-    """A program, by its path under `snippets/`, and a name in its record."""
+    """A program, by its path under `snippets/`, and a name in its record on a device."""
 
     program: str
     name: str
+    device: str = "cpu"
 
     def __str__(self) -> str:
         """Return it as pages write it."""
-        return f"{self.program}:{self.name}"
+        at = "" if self.device == "cpu" else f"@{self.device}"
+        return f"{self.program}{at}:{self.name}"
 
 
 def preview() -> bool:
@@ -55,12 +60,15 @@ def parse(text: str) -> Reference:
     """Return the reference that `text` spells.
 
     Raises:
-        Missing: it is not of the form `section/program.py:name`.
+        Missing: it is not of the form `section/program.py:name`, or names no device.
     """
     match = REFERENCE.fullmatch(text.strip())
     if not match:
         raise Missing(f"`{text.strip()}` is not a reference", "write `section/program.py:name`")
-    return Reference(match["program"], match["name"])
+    device = match["device"] or "cpu"
+    if device not in devices.TABLE:
+        raise Missing(f"there is no device `{device}`", f"name one of {', '.join(devices.TABLE)}")
+    return Reference(match["program"], match["name"], device)
 
 
 def program_of(path: str) -> programs.Program:
@@ -102,7 +110,7 @@ def entry(reference: Reference, *fields: str) -> tuple[Any, Record]:
         Missing: there is no such program, or its record has no such entry.
         Stale: the program has no current record.
     """
-    record = record_of(reference.program)
+    record = record_of(reference.program, reference.device)
     known: set[str] = set()
     for field in fields:
         values = getattr(record, field)

@@ -75,7 +75,7 @@ def train(make_optimizer, build, compile_, fit):
             ]
         )
     with place(compile_):
-        # On GPUs, "auto" asks for XLA outside the scope, which fails on several of them.
+        # For a model built outside, "auto" asks for XLA on GPUs, which fails on several.
         model.compile(make_optimizer(), "mse", jit_compile=False)
     with place(fit):
         model.fit(tf.data.Dataset.from_tensor_slices((x, y)).batch(batch), verbose=0)

@@ -44,6 +44,15 @@ def soup_of(text: str) -> BeautifulSoup:
     return BeautifulSoup(house.render(text)[0], "html.parser")
 
 
+def test_what_another_device_printed(program: Program) -> None:
+    house_gpu = house.record_of(program, device="gpu", output={"setup": "replicas: 8\n"}, measures={"speedup_x": 9.5})
+    records.write(house_gpu)
+    html = house.render(OUTPUT.replace(".py:", ".py@gpu:"))[0]
+    assert "replicas: 8" in html
+    assert "GPU · TensorFlow" in html
+    assert ">9.5</data> times" in house.render(VALUE.replace(".py:", ".py@gpu:"))[0]
+
+
 @pytest.mark.usefixtures("program")
 def test_output() -> None:
     html, used = house.render(OUTPUT)

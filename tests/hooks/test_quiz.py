@@ -206,6 +206,22 @@ def test_an_answer_that_another_device_contradicts_stops_the_build(
     assert "They are equal." in house.render(QUIZ)[0]
 
 
+def test_an_answer_may_rest_on_the_record_of_a_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = house.build(tmp_path / "snippets", monkeypatch)
+    on_gpus = QUIZ.replace("mirrored.py:", "mirrored.py@gpu:")
+    with pytest.raises(
+        GuideError, match=r"has no record for gpu\. Fix: run `make record DEVICE=gpu ARGS=strategies/mir"
+    ):
+        house.render(on_gpus)
+    records.write(house.record_of(program, device="gpu"))
+    assert "They are equal." in house.render(on_gpus)[0]
+    records.write(house.record_of(program, device="gpu", claims={"weights_equal": False, "weights_differ": False}))
+    with pytest.raises(GuideError, match="weights"):
+        house.render(on_gpus)
+    with pytest.raises(GuideError, match=r"there is no device `ipu`.*name one of cpu, gpu, tpu"):
+        house.render(QUIZ.replace("mirrored.py:", "mirrored.py@ipu:"))
+
+
 def test_keys() -> None:
     text, key = quiz_key.split("Text {a} {claim: a/b.py:c and not d.py:e}")
     assert quiz_key.parse(str(key)) == key

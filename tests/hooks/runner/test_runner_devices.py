@@ -179,11 +179,12 @@ def test_whether_a_gpu_was_used(
     )
     module = SimpleNamespace(config=config, errors=SimpleNamespace(OpError=KeyError))
     monkeypatch.setitem(sys.modules, "tensorflow", module)
-    monkeypatch.setattr(devices.os, "times", lambda: (1.0, 1.0, children_s, 0.0, 5.0))
-    assert devices.unused("gpu") is expected
-    assert devices.unused("cpu") is False
+    own = anew(devices)
+    own.os = SimpleNamespace(times=lambda: (1.0, 1.0, children_s, 0.0, 5.0))
+    assert own.unused("gpu") is expected
+    assert own.unused("cpu") is False
     monkeypatch.setattr(config, "list_logical_devices", {}.__getitem__)
-    assert devices.unused("gpu") is (expected and not visible), "GPUs that cannot be started count as used"
+    assert own.unused("gpu") is (expected and not visible), "GPUs that cannot be started count as used"
 
 
 def test_a_fake_device_reaches_the_program(runner: Runner, program: Make, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -108,5 +108,5 @@ def _entry(url: str, title: str, use: Use, cure: str) -> str:
     words = f"Explained on: {html.escape(title)}" if cure else f"Cause and fix: {html.escape(title)}"
     page = tag("a", words, href=f"/__root__/{url}#{use.id}")
     run = f"provoked by {tag('a', html.escape(use.program), href=card(use.program))}"
-    proof = run if use.program else f"reported in {thread(use.name)}, not run here"
+    proof = run if use.program else f"reported in {thread(use.name)}, provoked by no program here"
     return shown + cure + tag("p", f"{page} · {proof}", class_="guide-stamp")

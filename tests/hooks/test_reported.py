@@ -30,7 +30,7 @@ def test_text_cure_and_thread_are_shown() -> None:
     assert entry.pre
     assert entry.pre.get_text() == "Cannot dlopen some <GPU> libraries.\nSkipping registering GPU devices...\n"
     stamp = entry.select("p")[-1]
-    assert stamp.get_text() == "Reported in tensorflow/tensorflow#62994 · not run here: it needs a GPU"
+    assert stamp.get_text() == "Reported in tensorflow/tensorflow#62994 · provoked by no program here: it needs a GPU"
     assert [use.text.split()[0] for use in used.reported] == ["Cannot"]
     assert used.errors == []
 
@@ -39,7 +39,7 @@ def test_the_index_has_it_with_its_thread_and_its_cure() -> None:
     html, used = house.render(BLOCK)
     pages = [("heads/a/", "A", used)]
     index = error_index.fill("<!-- guide:errors -->", pages, "docs/errors.md", {"heads/a/": html})
-    assert f'<a href="{THREAD}">tensorflow/tensorflow#62994</a>, not run here' in index
+    assert f'<a href="{THREAD}">tensorflow/tensorflow#62994</a>, provoked by no program here' in index
     assert "/__program__/" not in index
     assert "The libraries are missing." not in index
     section = error_index.fill("<!-- guide:errors heads -->", pages, "docs/errors.md", {"heads/a/": html})

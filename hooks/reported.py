@@ -59,7 +59,8 @@ class Reported(GuideBlock):
         holder = sub(block, "div", class_="guide-error highlight language-text")
         holder.text = self.stash(tag("pre", tag("code", html.escape(text, quote=False) + "\n")))
         block.extend(content)
-        said = f"Reported in {thread(self.argument)} · provoked by no program here: it needs {html.escape(self.options['needs'])}"
+        needs = html.escape(self.options["needs"])
+        said = f"Reported in {thread(self.argument)} · provoked by no program here: it needs {needs}"
         sub(block, "p", self.stash(said), class_="guide-stamp")
 
 

@@ -142,7 +142,7 @@ def test_a_program_on_a_gpu_finds_cusolver(runner: Runner, program: Make, monkey
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the wheels for other systems know no NVIDIA GPU")
 def test_tensorflow_still_needs_to_be_told_where_cusolver_is() -> None:
-    """Once it looks there itself, `_with_cusolver` and what the pages and the README say of it can go."""
+    """Once it looks there itself, `_with_cusolver` and what the pages say of it can go."""
     place = Path(sysconfig.get_path("purelib"), "tensorflow", "libtensorflow_framework.so.2")
     with place.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as held:
         assert held.find(b"/nvidia/cufft/lib") > 0, "its RUNPATH is not where it was"

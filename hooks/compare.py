@@ -235,14 +235,17 @@ def _figures(old: Mapping[str, Any], new: Mapping[str, Any], tolerance: float) -
     yield from _names("figure", old, new)
     for name in old:
         if name in new:
-            for said in _part("", old[name], new[name], tolerance, free=False, scale=0.0, floor=SEEN):
+            for said in _part("", old[name], new[name], tolerance, free=False, scale=0.0, logs=""):
                 yield Difference("figure", name, said)
 
 
-def _part(where: str, old: Any, new: Any, tolerance: float, *, free: bool, scale: float, floor: float) -> Iterator[str]:
+def _part(
+    where: str, old: Any, new: Any, tolerance: float, *, free: bool, scale: float, logs: str, axis: str = "y"
+) -> Iterator[str]:
+    """Compare a part of a figure; `logs` names its logarithmic axes, `axis` is the one that a number belongs to."""
     if isinstance(old, dict) and isinstance(new, dict):
         free = free or old.get("timing") is True
-        floor = FLOOR if "log" in (old.get("xscale"), old.get("yscale")) else floor
+        logs = "".join(one for one in "xy" if str(old.get(f"{one}scale")).startswith("log")) or logs
         if old.get("kind") == new.get("kind") == "timeline":
             groups = [sorted({(span["lane"], str(span.get("group"))) for span in one["spans"]}) for one in (old, new)]
             if groups[0] != groups[1]:
@@ -252,14 +255,17 @@ def _part(where: str, old: Any, new: Any, tolerance: float, *, free: bool, scale
             yield f"{where}: parts {sorted(new)}, the record has {sorted(old)}"
             return
         for key in old:
-            yield from _part(f"{where}, {key}", old[key], new[key], tolerance, free=free, scale=0.0, floor=floor)
+            axis = "x" if key == "x" else "y"
+            yield from _part(
+                f"{where}, {key}", old[key], new[key], tolerance, free=free, scale=0.0, logs=logs, axis=axis
+            )
     elif isinstance(old, list) and isinstance(new, list):
         if len(old) != len(new):
             yield f"{where}: {len(new)} entries, the record has {len(old)}"
             return
         scale = max((abs(x) for x in old if isinstance(x, (int, float))), default=scale)
         for at, (a, b) in enumerate(zip(old, new, strict=True)):
-            yield from _part(f"{where}[{at}]", a, b, tolerance, free=free, scale=scale, floor=floor)
+            yield from _part(f"{where}[{at}]", a, b, tolerance, free=free, scale=scale, logs=logs, axis=axis)
     elif isinstance(old, str) and isinstance(new, str):
         if not same_text(old, new, tolerance):
             yield f"{where}: {new!r}, the record says {old!r}"
@@ -267,7 +273,7 @@ def _part(where: str, old: Any, new: Any, tolerance: float, *, free: bool, scale
         if old is not new:
             yield f"{where}: {new!r}, the record says {old!r}"
     elif isinstance(old, (int, float)) and isinstance(new, (int, float)):
-        if not free and not _close(old, new, tolerance, max(FLOOR, floor * scale)):
+        if not free and not _close(old, new, tolerance, max(FLOOR, (FLOOR if axis in logs else SEEN) * scale)):
             yield f"{where}: {new!r}, the record says {old!r}"
     else:
         yield f"{where}: {type(new).__name__}, the record has {type(old).__name__}"

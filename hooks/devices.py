@@ -6,6 +6,7 @@ never the process of the tests.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import os
@@ -21,6 +22,8 @@ from pathlib import Path
 DEFAULT_MIB = 8192
 SHARE = 0.8
 IMPORT_S = 1.0
+# What a container may use: microseconds of processor time in each period (cgroup v2).
+QUOTA = Path("/sys/fs/cgroup/cpu.max")
 
 
 @dataclass(frozen=True)
@@ -186,8 +189,14 @@ def hardware(name: str, *, table: dict[str, Device] | None = None) -> str:
 
 
 def cores() -> int:
-    """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """Return how many cores this process may use, by its affinity and by the limit of the container around it."""
+    found = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    with contextlib.suppress(
+        OSError, ValueError
+    ):  # no file outside a container; `max`, which is no number, in a free one
+        allowed, period = QUOTA.read_text().split()
+        found = max(1, min(found, int(allowed) // int(period)))
+    return found
 
 
 def _look(device: Device) -> tuple[str | None, list[str]]:

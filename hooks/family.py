@@ -34,16 +34,19 @@ def contained() -> None:
     adopt()
     die_with_parent(signal.SIGTERM)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("it was ended"))
-    seconds, command = sys.argv[1], sys.argv[2:]
+    seconds, command = float(sys.argv[1]), sys.argv[2:]
     try:
         process = subprocess.Popen(command, stderr=subprocess.STDOUT)
-        code = process.wait(float(seconds))
+        limit = busy.Limit(seconds)
+        while (code := process.poll()) is None:
+            if not (left := limit.left()):
+                sys.exit(f"it still ran after {limit.allowed:g} s and was killed")
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(left)
         if code:
             sys.exit(f"exit status {code}")
-        if left := left_behind():
-            sys.exit("\n".join(["it left running:", *left]))
-    except subprocess.TimeoutExpired:
-        sys.exit(f"it still ran after {seconds} s and was killed")
+        if others := left_behind():
+            sys.exit("\n".join(["it left running:", *others]))
     finally:
         kill_children()
 

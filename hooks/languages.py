@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from hooks import busy, errors, interpreter, launch, yaml_lines
+from hooks import errors, interpreter, launch, yaml_lines
 
 if TYPE_CHECKING:
     from hooks.blocks import Block
@@ -226,7 +226,7 @@ def _call(command: list[str], *, stdin: str = "", cwd: Path | None = None) -> No
     with (
         tempfile.TemporaryDirectory() as folder,
         subprocess.Popen(
-            [*interpreter.command("family", "contained"), f"{busy.stretched(SECONDS):.0f}", *command],
+            [*interpreter.command("family", "contained"), str(SECONDS), *command],
             cwd=cwd,
             env=_environment(Path(folder)),
             encoding="utf-8",

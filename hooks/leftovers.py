@@ -18,6 +18,9 @@ IN_PROSE = {
     "attributes that were not read": re.compile(r"\{:?\s*(?:[#.][\w-]+|data-[\w-]+=|id=)[^}]*\}"),
     "an admonition or tab that was not read": re.compile(r"(?m)^(?:!!!|\?\?\?\+?|===)\s+[\"\w]"),
     "a table that was not read": re.compile(r"(?m)^\|.*\|[ \t]*$"),
+    "a list that needs an empty line before it, after the line": re.compile(
+        r"(?m)^[^\n]*\n[ \t]*(?:[*+-]|\d+\.)[ \t]+(?=\S|\Z)"
+    ),
     "a footnote without its text": re.compile(r"\[\^[^\]]+\]"),
     "a link to a reference that is not defined": re.compile(r"(?<![\w\]])\[[^\[\]\n]+\]\[[^\[\]\n]*\]"),
 }

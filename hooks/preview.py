@@ -176,11 +176,11 @@ class Preview:
         Args:
             url: the address that is asked for, below the site's root.
         """
-        if not self.stale or not _last:
-            return
-        with self.lock:
+        with self.lock:  # a rebuild that goes on holds it, and may find that they are out of date
+            if not self.stale or not _last:
+                return
             gathering = [page for page in self._pages() if GATHERS in (page.markdown or "")]
-            if self.stale and url in {page.url for page in gathering}:
+            if url in {page.url for page in gathering}:
                 try:
                     self._render(gathering)
                     self.stale = False

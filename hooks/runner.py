@@ -122,7 +122,6 @@ class Runner:
         device: str = "cpu",
         devices_wanted: int = 4,
         seconds: float = 60,
-        expected: float | None = None,
     ) -> Future[list[Result]]:
         """Run the blocks of a page in one process and one namespace, in order; each from a file of its own.
 
@@ -132,7 +131,6 @@ class Runner:
             device: where to run.
             devices_wanted: logical devices to set up.
             seconds: time limit for each block.
-            expected: seconds that the page takes, where that is known; long ones start first.
         """
         message = _message(device, devices_wanted, seconds)
         message["name"] = name
@@ -148,8 +146,7 @@ class Runner:
             return outcome.of_page(names, shown, ended)
 
         slots = self.limit if devices.TABLE[device].exclusive else 1
-        expected = 5.0 * len(names) if expected is None else expected
-        return self._submit(_Job(message, finish, expected, slots, False, {}, future))
+        return self._submit(_Job(message, finish, 5.0 * len(names), slots, False, {}, future))
 
     def hold(self, held: bool) -> None:
         """Keep jobs that want to be alone waiting while the caller itself keeps the machine busy.

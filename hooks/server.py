@@ -142,6 +142,10 @@ def _supervise(runner: socket.socket) -> None:
         supervisor = os.getpid()
         pid = os.fork()
         if pid == 0:
+            # What a fork of the program holds open would keep the runner from seeing that the supervisor has ended.
+            runner.close()
+            os.close(reports)
+            os.close(lines)
             _become(job, folder, output, report, line, supervisor=supervisor)
         os.close(report)
         os.close(line)
@@ -196,7 +200,7 @@ def _watch(job: dict[str, Any], pid: int, runner: socket.socket, reports: int, l
     watched: list[Any] = [reports, runner]
     with contextlib.ExitStack() as stack:
         wait = 0.05
-        if hasattr(os, "pidfd_open"):
+        with contextlib.suppress(AttributeError, OSError):  # another system, an older kernel, a sandbox that forbids it
             handle = os.pidfd_open(pid)
             stack.callback(os.close, handle)
             watched.append(handle)

@@ -112,6 +112,28 @@ for name, (value, truly, said) in hidden.items():
     )
 # --8<-- [end:sees]
 
+# --8<-- [start:steps]
+steps = rng.normal(size=(6, 5, 3)).astype("float32")
+step_labels = rng.integers(0, 4, (6, 5))
+
+
+def loss_of_steps(wrap):
+    """Return the loss of six sequences whose softmax is all too sure, with from_logits=False."""
+    keras.utils.set_random_seed(0)
+    sure = keras.initializers.RandomNormal(stddev=80)
+    layer = wrap(keras.layers.Dense(4, "softmax", kernel_initializer=sure))
+    model = keras.Sequential([keras.Input((5, 3)), layer])
+    model.compile(loss=for_probabilities)
+    return model.evaluate(steps, step_labels, verbose=0)
+
+
+bare, wrapped = (
+    loss_of_steps(lambda one: one),
+    loss_of_steps(keras.layers.TimeDistributed),
+)
+print(f"Dense: loss {bare:.1f}; TimeDistributed(Dense): loss {wrapped:.1f}")
+# --8<-- [end:steps]
+
 # --8<-- [start:mixed]
 from_softmax = lambda: [keras.layers.Dense(4, "softmax")]
 in_float32 = lambda: [
@@ -236,6 +258,7 @@ right_ways = ("probabilities, from_logits=False", "logits, from_logits=True")
 last_in_half = [name for name in mixed if name.startswith("mixed") and "Dense" in name]
 wrong_ways = ("logits, from_logits=False", "probabilities, from_logits=True")
 claims = {
+    "time_distributed_hides_the_softmax": wrapped < 20 and bare > 100,
     "both_right_ways_equal_formula": bool(
         np.allclose([found[way] for way in right_ways], truth, atol=1e-4)
     ),

@@ -70,6 +70,14 @@ loss_of_keras = of_keras.evaluate(x, number, verbose=0)
 print(f"loss {loss_of_keras:.3f}")
 # --8<-- [end:keras]
 
+# --8<-- [start:column]
+column = number[:, None]  # (64, 1), as many data sets have them
+print("labels (64,):  ", by_keras(number, model(x)).shape)
+print("labels (64, 1):", by_keras(column, model(x)).shape)
+wrong = network(by_keras).evaluate(x, column, verbose=0)
+print(f"no error: loss {wrong:.3f}, was {loss_of_keras:.3f}")
+# --8<-- [end:column]
+
 # --8<-- [start:load]
 with tempfile.TemporaryDirectory() as folder:
     path = Path(folder) / "model.keras"
@@ -102,6 +110,9 @@ claims = {
     "one_hot_of_keras_needs_no_cast": bool(
         np.isclose(loss_of_keras, costs(of_keras).mean(), rtol=1e-3)
     ),
+    "a_column_compares_every_row_with_every_label": by_keras(column, model(x)).shape
+    == (64, 64)
+    and not np.isclose(wrong, loss_of_keras, rtol=0.01),
     "loading_finds_the_function": "load" not in errors,
     "custom_objects_restore_the_loss": bool(
         np.isclose(trains.evaluate(x, number, verbose=0), by_hand, rtol=1e-3)

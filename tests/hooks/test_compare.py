@@ -180,7 +180,17 @@ def test_near_zero_a_figure_may_differ_by_what_no_reader_sees() -> None:
 
     assert not found(figures=(drawn(0.1), drawn(0.4)))
     assert found(figures=(drawn(0.1), drawn(0.7)))
-    assert found(figures=(drawn(0.1, yscale="log"), drawn(0.4, yscale="log")))
+    for scale in ("log", "log2"):
+        assert found(figures=(drawn(0.1, yscale=scale), drawn(0.4, yscale=scale)))
+        assert not found(figures=(drawn(0.1, xscale=scale), drawn(0.4, xscale=scale))), "the other axis is linear"
+
+
+def test_a_place_on_a_logarithmic_axis_is_compared_as_closely_near_its_start() -> None:
+    def drawn(first: float, **axes: str) -> dict[str, Any]:
+        return {"f": {**LINES, "x": [first, 1000.0], "series": {"a": [1.0, 2.0]}, **axes}}
+
+    assert not found(figures=(drawn(1.0), drawn(2.0)))
+    assert found(figures=(drawn(1.0, xscale="log2"), drawn(2.0, xscale="log2")))
 
 
 def test_numbers_of_a_timing_figure_are_free_but_not_its_shape() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -28,8 +29,8 @@ def command(seconds: float, script: str) -> list[str]:
         (50, "echo said; echo too >&2", ""),
         (50, "echo said; exit 124", "exit status 124"),
         (50, "echo said; kill -9 $$", "exit status -9"),
-        (8, "echo said; sleep 60", "it still ran after 8 s and was killed"),
-        (50, f"echo said; {LEAVES}", "it left running:\nsleep 60 (process "),
+        (8, "echo said; sleep 60", r"it still ran after [\d.]+ s and was killed"),  # 8, or more on a busy machine
+        (50, f"echo said; {LEAVES}", r"it left running:\nsleep 60 \(process "),
     ],
     ids=["good", "status", "killed", "slow", "left"],
 )
@@ -37,7 +38,7 @@ def test_it_says_why_it_fails_apart_from_what_the_command_said(seconds: float, s
     limit = busy.stretched(PATIENCE)
     done = subprocess.run(command(seconds, script), check=False, capture_output=True, text=True, timeout=limit)
     assert done.returncode == bool(why)
-    assert done.stderr.startswith(why)
+    assert re.match(why, done.stderr)
     assert done.stdout == ("said\ntoo\n" if not why else "said\n")
 
 

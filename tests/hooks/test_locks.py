@@ -373,6 +373,7 @@ def make(*arguments: str) -> subprocess.CompletedProcess[str]:
     """Run make as from a shell: one around these tests hands its own settings on in the environment."""
     settings = ("MAKE", "MFLAGS", "DEVICE", "ARGS", "LOCK", "PORT", "PYTHON3")
     env = {name: value for name, value in os.environ.items() if not name.startswith(settings)}
+    env["LC_ALL"] = "C"  # it speaks many languages
     command = ["make", *arguments]
     return subprocess.run(
         command, cwd=ROOT, capture_output=True, text=True, timeout=busy.stretched(60), env=env, check=False

@@ -19,6 +19,7 @@ def _plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
     monkeypatch.delenv("GIT_DIR", raising=False)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
+    monkeypatch.setenv("LC_ALL", "C")  # git speaks many languages
 
 
 def test_it_is_the_time_of_the_last_commit(tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ from hooks.runner import Block, Runner
 launch.FIXED_ENV["PYTHONDONTWRITEBYTECODE"] = "1"  # as this interpreter, see above
 with Runner(preload={preload}, limit=1) as runner:
     block = Block("b", "print('more than twenty letters')")
-    print(runner.submit_page("p", [block], devices_wanted=0).result(60)[0].error)
+    print(runner.submit_page("p", [block], devices_wanted=0).result({busy.stretched(60)})[0].error)
 """
     done = python(code, tmp_path)
     assert done.returncode == 0, done.stderr

@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 from urllib.parse import urljoin
 
-from hooks import tree
+from hooks import atomic, tree
 
 LIST = Path(__file__).with_suffix(".txt")
 # Ids that mean something to a reader; others are the page's own, such as those of notes, captions and arrow heads.
@@ -51,7 +51,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.site.addresses")
     parser.add_argument("site", type=Path, help="the folder of the built site")
     every = published(parser.parse_args().site) | (listed() if LIST.is_file() else set())
-    LIST.write_text("\n".join(sorted(every)) + "\n", "utf-8")
+    atomic.write(LIST, "\n".join(sorted(every)) + "\n")
     print(f"{len(every)} addresses")
 
 

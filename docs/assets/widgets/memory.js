@@ -29,7 +29,8 @@ function show({ parameters, optimizer, policy, parts, memory }, width) {
   shapes.push(["line", { x1: edge, x2: edge, y1: 20, y2: bottom + 4, class: "fig-axis", "stroke-dasharray": "4 3" }]);
   shapes.push(["text", { x: edge, y: bottom + 18, "text-anchor": edge > width / 2 ? "end" : "start", class: "fig-muted" }, `one device has ${bytes(memory)}`]);
   const fits = (held) => (held <= memory ? "fits" : "does not fit");
-  const text = `Data parallel, each device holds ${bytes(whole)}: it ${fits(whole)} into ${bytes(memory)}. ` +
+  // Replicas join all gradients into one tensor: a second copy, for the moment of the all-reduce.
+  const text = `Data parallel, each device holds ${bytes(whole)}, and ${bytes(value)} more for the all-reduce: it ${fits(whole + value)} into ${bytes(memory)}. ` +
     `Cut into ${parts}, each holds ${bytes(cut)}: it ${fits(cut)}. Fewest parts that fit: ${Math.ceil(whole / memory)}. Activations come on top.`;
   return { text, height: bottom + 26, shapes };
 }

@@ -92,7 +92,7 @@ def test_its_line_is_found_though_the_answer_comes_in_pieces() -> None:
 
     def write() -> None:
         for piece in pieces:
-            time.sleep(0.1)
+            time.sleep(0.01)
             os.write(writer, piece.encode())
 
     with subprocess.Popen(["sleep", str(LONG)]) as process, os.fdopen(reader), os.fdopen(writer):

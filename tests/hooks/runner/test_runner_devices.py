@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import platform
 import subprocess
 import sys
 import sysconfig
@@ -43,6 +44,19 @@ def test_how_devices_are_split(
     device: str, wanted: int, physical: int, memory: int | None, expected: list[tuple[int, int | None]]
 ) -> None:
     assert devices.plan(devices.TABLE[device], wanted, physical, memory) == expected
+
+
+@pytest.mark.parametrize(
+    ("limit", "expected"),
+    [("150000 100000", 1), ("50000 100000", 1), ("max 100000", None), ("90000000 100000", None), (None, None)],
+)
+def test_the_limit_of_a_container_counts(limit: str | None, expected: int | None, tmp_path: Path) -> None:
+    own = anew(devices)
+    own.QUOTA = tmp_path / "cpu.max"
+    free = own.cores()
+    if limit:
+        own.QUOTA.write_text(f"{limit}\n")
+    assert own.cores() == (expected or free)
 
 
 @pytest.mark.parametrize(
@@ -140,7 +154,9 @@ def test_a_program_on_a_gpu_finds_cusolver(runner: Runner, program: Make, monkey
     assert result.record.claims == {"there": True}
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the wheels for other systems know no NVIDIA GPU")
+@pytest.mark.skipif(
+    (sys.platform, platform.machine()) != ("linux", "x86_64"), reason="the wheels for other systems know no NVIDIA GPU"
+)
 def test_tensorflow_still_needs_to_be_told_where_cusolver_is() -> None:
     """Once it looks there itself, `_with_cusolver` and what the pages say of it can go."""
     place = Path(sysconfig.get_path("purelib"), "tensorflow", "libtensorflow_framework.so.2")

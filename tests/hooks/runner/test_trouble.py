@@ -111,13 +111,14 @@ def test_a_server_that_is_just_starting_is_told_to_end(tmp_path: Path, monkeypat
         launcher.close()
 
 
-def begun(runner: Runner, program: Make, tmp_path: Path, seconds: float) -> tuple[Future[Result], int, int]:
-    """Start a program that waits, and return its future, its supervisor and its process."""
+def begun(runner: Runner, program: Make, tmp_path: Path, seconds: float) -> tuple[Future[Result], int, int, int]:
+    """Start a program that waits, and return its future, its supervisor, its process and a fork of that."""
     pids = tmp_path / "pids"
     body = f"""
         import os, pathlib, time
-        pathlib.Path({str(pids)!r}).write_text(f"{{os.getppid()}} {{os.getpid()}} .")
-        time.sleep({LONG})
+        if fork := os.fork():
+            pathlib.Path({str(pids)!r}).write_text(f"{{os.getppid()}} {{os.getpid()}} {{fork}} .")
+        time.sleep({LONG})  # so does its fork, which has open what the program has
     """
     future = runner.submit_program(program(body, seconds=seconds))
 
@@ -126,8 +127,8 @@ def begun(runner: Runner, program: Make, tmp_path: Path, seconds: float) -> tupl
         return pids.exists() and pids.read_text().endswith(".")
 
     until(told, "the processes of the program", seconds=PATIENCE)
-    supervisor, itself, _ = pids.read_text().split()
-    return future, int(supervisor), int(itself)
+    supervisor, itself, fork, _ = pids.read_text().split()
+    return future, int(supervisor), int(itself), int(fork)
 
 
 @pytest.mark.parametrize("preload", [("json",), ()], ids=["forked", "fresh"])
@@ -135,9 +136,12 @@ def test_a_supervisor_that_is_killed_is_named_and_takes_its_program_along(
     preload: tuple[str, ...], program: Make, tmp_path: Path
 ) -> None:
     with Runner(preload=preload, limit=1) as runner:
-        future, supervisor, itself = begun(runner, program, tmp_path, LONG)
+        future, supervisor, itself, fork = begun(runner, program, tmp_path, LONG)
         os.kill(supervisor, signal.SIGKILL)
-        error = str(result_of(future).error)
+        try:
+            error = str(result_of(future).error)
+        finally:
+            os.kill(fork, signal.SIGKILL)  # of those that a supervisor leaves the system kills the program alone
         assert "its supervisor was killed, perhaps by the system: free memory, and run it again" in error
         until_gone(supervisor, itself)
         assert run(runner, program("print(1)")).ok
@@ -147,7 +151,7 @@ def test_a_supervisor_that_falls_silent_is_given_up(program: Make, tmp_path: Pat
     own = anew(runs)
     own.PATIENCE = 0.5
     with own.Runner(preload=("json",), limit=1) as runner:
-        future, supervisor, itself = begun(runner, program, tmp_path, 4)
+        future, supervisor, itself, fork = begun(runner, program, tmp_path, 4)
         os.kill(supervisor, signal.SIGSTOP)
         try:
             error = str(result_of(future).error)
@@ -155,7 +159,7 @@ def test_a_supervisor_that_falls_silent_is_given_up(program: Make, tmp_path: Pat
             assert run(runner, program("print(1)")).ok
         finally:
             os.kill(supervisor, signal.SIGCONT)
-        until_gone(supervisor, itself)  # it goes on, finds nobody who listens, and ends what it watched
+        until_gone(supervisor, itself, fork)  # it goes on, finds nobody who listens, and ends what it watched
 
 
 @pytest.mark.parametrize("begun", [True, False], ids=["running", "not yet begun"])

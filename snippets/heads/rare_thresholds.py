@@ -1,0 +1,75 @@
+# /// script
+# requires-python = ">=3.11,<3.14"
+# dependencies = ["tensorflow==2.21.*", "keras==3.15.*"]
+#
+# [tool.guide]
+# devices = 0
+# tolerance = 0.02
+# ///
+"""Metrics of a rare class with 200 even thresholds, with 100,001, and counted from the sorted outputs."""
+
+# --8<-- [start:metrics]
+import keras
+import numpy as np
+
+rng = np.random.default_rng(0)
+logit = rng.normal(-8, 1.5, size=400_000)
+output = 1 / (1 + np.exp(-logit))  # the true chance of each row
+y = rng.random(len(output)) < output
+KINDS = {
+    "AUC()": (keras.metrics.AUC, {}),
+    'AUC(curve="PR")': (keras.metrics.AUC, {"curve": "PR"}),
+    "RecallAtPrecision(0.01)": (keras.metrics.RecallAtPrecision, {"precision": 0.01}),
+    "PrecisionAtRecall(0.5)": (keras.metrics.PrecisionAtRecall, {"recall": 0.5}),
+    "SensitivityAtSpecificity(0.9)": (
+        keras.metrics.SensitivityAtSpecificity,
+        {"specificity": 0.9},
+    ),
+}
+
+
+def by_keras(kind, options, count):
+    """Return what the metric says with so many even thresholds, fed in batches."""
+    metric = kind(**options, num_thresholds=count)
+    for part in np.array_split(np.arange(len(y)), 10):
+        metric.update_state(y[part], output[part])
+    return float(metric.result())
+
+
+few, many = (
+    {name: by_keras(*kind, count) for name, kind in KINDS.items()}
+    for count in (200, 100_001)
+)
+# --8<-- [end:metrics]
+
+# --8<-- [start:sorted]
+found = y[np.argsort(-output)]  # from the highest output to the lowest
+true, false = np.cumsum(found), np.cumsum(~found)  # above each of them
+precision, recall, alarms = true / (true + false), true / y.sum(), false / (~y).sum()
+sorted_out = {
+    "AUC()": np.trapezoid(recall, alarms),
+    'AUC(curve="PR")': precision[found].mean(),
+    "RecallAtPrecision(0.01)": recall[precision >= 0.01].max(),
+    "PrecisionAtRecall(0.5)": precision[recall >= 0.5].max(),
+    "SensitivityAtSpecificity(0.9)": recall[alarms <= 0.1].max(),
+}
+# --8<-- [end:sorted]
+
+claims = {
+    "many_thresholds_are_right": all(
+        np.isclose(many[name], sorted_out[name], rtol=0.05) for name in KINDS
+    ),
+    "all_of_200_are_too_low": all(
+        few[name] < 0.95 * sorted_out[name] for name in KINDS
+    ),
+}
+measures = {"share": round(1000 * float(y.mean()), 1)}
+tables = {
+    "metrics": {
+        "columns": ["Metric", "200 thresholds", "100,001", "From the sorted outputs"],
+        "rows": [
+            [name, *(float(f"{of[name]:.3g}") for of in (few, many, sorted_out))]
+            for name in KINDS
+        ],
+    }
+}

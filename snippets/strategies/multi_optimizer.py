@@ -1,0 +1,92 @@
+# /// script
+# requires-python = ">=3.11,<3.14"
+# dependencies = ["tensorflow==2.21.*", "keras==3.15.*"]
+#
+# [tool.guide]
+# devices = 2
+# seconds = 120
+# ///
+"""A head that learns faster than its base, in `fit`: one optimizer that hands the variables out to two."""
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+# --8<-- [start:fit]
+devices = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")
+many = tf.distribute.MirroredStrategy([device.name for device in devices])
+one = tf.distribute.get_strategy()
+BATCH = 8 * len(devices)
+random = np.random.default_rng(0)
+x = random.normal(size=(6 * BATCH, 8)).astype("float32")
+y = np.sin(x.sum(axis=1, keepdims=True))
+rows = tf.data.Dataset.from_tensor_slices((x, y)).batch(BATCH)
+
+
+def train(strategy, base_rate=0.0001, head_rate=0.01, pattern="head/.*"):
+    """Train one epoch; return the model, its first weights and its last."""
+    keras.utils.set_random_seed(0)
+    with strategy.scope():
+        inputs = keras.Input((8,))
+        hidden = keras.layers.Dense(16, "tanh", name="base")(inputs)
+        model = keras.Model(inputs, keras.layers.Dense(1, name="head")(hidden))
+        slow, fast = keras.optimizers.Adam(base_rate), keras.optimizers.Adam(head_rate)
+        which = keras.optimizers.OptimizerMap(slow, {pattern: fast})  # else `slow`
+        model.compile(keras.optimizers.MultiOptimizer(which), loss="mse")
+    first = model.get_weights()
+    model.fit(rows, verbose=0)
+    return model, first, model.get_weights()
+
+
+# --8<-- [end:fit]
+
+
+# --8<-- [start:compare]
+def apart(some, others):
+    """Return the largest difference of two lists of weights."""
+    return max(float(np.abs(a - b).max()) for a, b in zip(some, others, strict=True))
+
+
+model, first, last = train(many)
+moved = {"base": apart(first[:2], last[:2]), "head": apart(first[2:], last[2:])}
+unmatched = train(many, pattern="head")[2]
+whole = apart(first[2:], unmatched[2:])
+alone = train(one)[2]
+print("variables:", [variable.path for variable in model.trainable_variables])
+print(f"the base moves {moved['base']:.4f}, the head {moved['head']:.4f}")
+print(f"with the key `head` instead of `head/.*` the head moves {whole:.4f}")
+print("equal to one device:", apart(alone, last) < 1e-5)
+# --8<-- [end:compare]
+
+
+# --8<-- [start:rates]
+def rates(*callbacks):
+    """Train one more epoch; return the learning rate of each optimizer."""
+    again, _, _ = train(many)
+    again.fit(rows, callbacks=callbacks, epochs=2, verbose=0)
+    found = [optimizer.learning_rate for optimizer in again.optimizer.optimizers]
+    return sorted(map(float, map(keras.ops.convert_to_numpy, found)))
+
+
+Scheduler = keras.callbacks.LearningRateScheduler
+halved = rates(Scheduler(lambda epoch, rate: rate / 2))
+same = rates(Scheduler(lambda epoch: 0.005))
+try:
+    refused = None
+    print(model.optimizer.learning_rate)
+except AttributeError as error:
+    refused = f"{type(error).__name__}: {error}"
+print("halved in each of two epochs:", [f"{rate:.6f}" for rate in halved])
+print("a schedule of the epoch alone:", [f"{rate:.6f}" for rate in same])
+print(refused)
+# --8<-- [end:rates]
+
+claims = {
+    "equal_to_one_device": apart(alone, last) < 1e-5 < moved["base"],
+    "each_part_moves_at_its_own_rate": moved["head"] > 10 * moved["base"],
+    "a_key_must_match_the_whole_path": whole < 0.1 * moved["head"],
+    "a_schedule_reaches_each_at_its_own_rate": np.allclose(halved, [2.5e-5, 2.5e-3]),
+    "a_schedule_of_the_epoch_gives_both_one_rate": np.allclose(same, [0.005, 0.005]),
+    "it_has_no_learning_rate_of_its_own": "individual sub-optimizers" in str(refused),
+}
+errors = {"learning_rate": refused}

@@ -40,7 +40,7 @@ def contained() -> None:
         limit = busy.Limit(seconds)
         while (code := process.poll()) is None:
             if not (left := limit.left()):
-                sys.exit(f"it still ran after {limit.allowed:g} s and was killed")
+                sys.exit(f"it still ran after {limit.allowed:.0f} s and was killed")
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(left)
         if code:

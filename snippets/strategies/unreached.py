@@ -84,7 +84,9 @@ def attempt(on_replica):
             try:
                 run(batch)
             except Exception as raised:
-                error = f"{type(raised).__name__}: {raised}"
+                last = str(raised).strip().splitlines()[-1].strip()  # after the trace
+                name = type(raised).__name__
+                error = last if last.startswith(name) else f"{name}: {last}"
     said = [str(one.message) for one in caught]
     return error, next((one for one in said if one.startswith("Gradients")), None)
 

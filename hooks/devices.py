@@ -191,9 +191,8 @@ def hardware(name: str, *, table: dict[str, Device] | None = None) -> str:
 def cores() -> int:
     """Return how many cores this process may use, by its affinity and by the limit of the container around it."""
     found = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    with contextlib.suppress(
-        OSError, ValueError
-    ):  # no file outside a container; `max`, which is no number, in a free one
+    # Outside a container there is no file; one that may use everything says `max`, which is no number.
+    with contextlib.suppress(OSError, ValueError):
         allowed, period = QUOTA.read_text().split()
         found = max(1, min(found, int(allowed) // int(period)))
     return found

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import datetime
 import fnmatch
+import re
 import signal
 import sys
 import time
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 
     from hooks.outcome import Result
     from hooks.programs import Program
+
+# A place on this machine: in the project, or in the folder of a run. In another checkout it is another.
+HERE = re.compile(rf"{re.escape(str(ROOT))}[^\s'\"]*|{locks.RUN_IN.pattern}")
 
 
 @dataclass(frozen=True)
@@ -192,6 +196,10 @@ def _settle(program: Program, device: str, result: Result, *, check: bool, slow:
     if result.idle:
         why = "it hides the GPU or puts nothing on it, so no record is written: its record for the CPU says all"
         return Outcome(program.path, "idle", result.seconds, why)
+    if named := HERE.search(records.to_text(fresh)):
+        cure = "keep what matters alone, such as the last line of an error"
+        why = f"its record would name a place of this machine ({named[0]}): {cure}"
+        return Outcome(program.path, "failed", result.seconds, why)
     same = old is not None and old.versions == fresh.versions and not _differences(program, device, old, fresh)
     if slow and old is not None and same and (old.sha256, old.hardware) == (fresh.sha256, fresh.hardware):
         slow = fresh.seconds < old.seconds

@@ -210,6 +210,19 @@ def test_a_failure_is_listed_and_keeps_the_old_record(snippets: Path, capsys: py
     assert (snippets / "a/one.cpu.json").read_text() == before
 
 
+@pytest.mark.parametrize("place", ["sys.executable", "tempfile.mkdtemp()"], ids=["project", "temporary"])
+def test_a_record_names_no_place_of_this_machine(
+    place: str, snippets: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It would differ in every other checkout."""
+    source = SOURCE.replace("import time", f"import sys\nimport tempfile\nimport time\n\nprint('at', {place})")
+    (snippets / "a/one.py").write_text(source)
+    assert record.main(["a/one.py"]) == 1
+    said = capsys.readouterr().out
+    assert "its record would name a place of this machine (/" in said
+    assert not (snippets / "a/one.cpu.json").exists()
+
+
 def test_a_broken_record_is_made_anew(snippets: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (snippets / "a/one.cpu.json").write_text("{")
     assert record.main(["a/one.py"]) == 0

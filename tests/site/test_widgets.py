@@ -75,6 +75,18 @@ def test_formula_equals_the_program(name: str, tmp_path: Path) -> None:
     assert run(script, tmp_path) == [pytest.approx(row[inputs:], rel=1e-6) for row in rows]
 
 
+def test_memory_counts_the_second_copy_of_the_gradients(tmp_path: Path) -> None:
+    """As `parallelism/choose.py` does: 24 GB of state, and for a moment 6 GB more."""
+    script = """
+        import { widget } from "./memory.js";
+        const model = { parameters: 1.5e9, optimizer: "adam", policy: "float32", parts: 2 };
+        console.log(JSON.stringify([24e9, 32e9].map((memory) => widget.show({ ...model, memory }, 640).text)));
+    """
+    small, large = run(script, tmp_path)
+    assert "it does not fit into 24 GB" in small
+    assert "it fits into 32 GB" in large
+
+
 def test_walks_are_those_of_keras(tmp_path: Path) -> None:
     """Step by step the drawing of gradient descent goes where the optimizers of Keras went."""
     record = records.current(programs.load("heads/descent.py"), "cpu")

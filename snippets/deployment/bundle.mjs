@@ -1,5 +1,5 @@
-/* Bundle a module and all it imports into one file for browsers, and write the licences
- * of what went in beside it:
+/* Bundle a module and all it imports into one file for browsers, and write LICENSES.txt,
+ * the licences of what went in, beside it (one bundle for each folder):
  *
  *   npm ci --ignore-scripts
  *   node bundle.mjs runtime.mjs OUT/runtime.js
@@ -50,11 +50,14 @@ function text(folder) {
 const notices = [...new Set(used)].sort().map((folder) => {
   const about = JSON.parse(readFileSync(join(here, folder, "package.json"), "utf8"));
   const { name, version, license, author, repository } = about;
-  const google = name.startsWith("@tensorflow/");
+  const google = /^@(tensorflow|litertjs)\//.test(name);
   const by = google ? "Google LLC. All Rights Reserved." : (author?.name ?? author);
   const from = (repository?.url ?? repository ?? "").replace(/^git\+/, "");
   const terms = text(folder)?.trim() ?? `The text of ${license} stands in this file.`;
   return `${name} ${version}, ${license}\nCopyright ${by}\n${from}\n\n${terms}\n`;
 });
+const all = notices.join();
+if (all.includes("stands in this file") && !all.includes("TERMS AND CONDITIONS"))
+  notices.push(text("node_modules/long")); // under Apache-2.0 too, and it has the text
 const line = "-".repeat(80);
 writeFileSync(join(dirname(out), "LICENSES.txt"), notices.join(`\n${line}\n\n`));

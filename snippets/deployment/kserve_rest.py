@@ -27,6 +27,8 @@ from kserve import Model, ModelServer
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
+tf.config.set_visible_devices([], "GPU")  # as in the server below
+
 
 # --8<-- [start:predictor]
 class SavedModelPredictor(Model):

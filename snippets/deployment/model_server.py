@@ -56,9 +56,13 @@ class ModelServer(contextlib.ExitStack):
         # TensorFlow Serving says on both streams why it does not start; the stand-in
         # prints its ports to stdout.
         out = self.log if real else subprocess.PIPE
-        self.process = subprocess.Popen([*command, *flags], stdout=out, stderr=self.log)
-        self.callback(self.end)
+        # Processes of one machine cannot share its GPU, so the stand-in takes none.
+        env = None if real else {**os.environ, "CUDA_VISIBLE_DEVICES": "-1"}
         try:
+            self.process = subprocess.Popen(
+                [*command, *flags], env=env, stdout=out, stderr=self.log
+            )
+            self.callback(self.end)
             ports = ports if real else self.announced()
             self.grpc, self.rest = (f"127.0.0.1:{port}" for port in ports)
             self.wait_for(ports)

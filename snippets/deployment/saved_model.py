@@ -23,6 +23,8 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 from tensorflow.core.protobuf import saved_model_pb2
 
+tf.config.set_visible_devices([], "GPU")  # as in the process below
+
 # --8<-- [start:model]
 keras.utils.set_random_seed(0)
 digits = load_digits()
@@ -126,7 +128,7 @@ inputs, outputs = str(base / "inputs.npy"), str(base / "outputs.npy")
 np.save(inputs, x_test)
 done = subprocess.run(
     [sys.executable, "-P", "-c", OTHER, str(base / "digits" / "1"), inputs, outputs],
-    env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "2"},
+    env={**os.environ, "CUDA_VISIBLE_DEVICES": "-1", "TF_CPP_MIN_LOG_LEVEL": "2"},
     stdout=subprocess.PIPE,
     text=True,
     check=True,

@@ -35,6 +35,8 @@ from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
 
 from model_server import ModelServer
 
+tf.config.set_visible_devices([], "GPU")  # as in the server below
+
 # --8<-- [start:model]
 keras.utils.set_random_seed(0)
 digits = load_digits()

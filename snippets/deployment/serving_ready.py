@@ -32,6 +32,8 @@ from sklearn.model_selection import train_test_split
 
 from model_server import ModelServer
 
+tf.config.set_visible_devices([], "GPU")  # as in the server below
+
 # --8<-- [start:model]
 keras.utils.set_random_seed(0)
 digits = load_digits()
@@ -106,7 +108,8 @@ with work, ModelServer(*flags) as server:
     request = pathlib.Path(work.name, "request.json")
     request.write_text(json.dumps({"instances": x_test[:1].tolist()}))
     url = f"http://{server.rest}/v1/models/digits:predict"
-    command = ["curl", "--silent", "--show-error", "--data", f"@{request}", url]
+    command = ["curl", "--fail-with-body", "--silent", "--show-error"]
+    command += ["--data", f"@{request}", url]
     done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
     by_curl = np.float32(json.loads(done.stdout)["predictions"])
     print("digit:", by_curl.argmax(axis=1), "- and it is a", y_test[0])

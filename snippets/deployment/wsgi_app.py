@@ -37,13 +37,14 @@ def make():
             image = rows.astype("float32") if rows.dtype.kind in "iuf" else np.zeros(0)
         except (ValueError, TypeError, KeyError, RecursionError):
             image = np.zeros(0)
-        if image.shape[1:] == (8, 8, 1) and np.isfinite(image).all():
+        # NaN is in no range. A huge number would make it one, which JSON cannot hold.
+        if image.shape[1:] == (8, 8, 1) and ((image >= 0) & (image <= 1)).all():
             outputs = loaded.signatures["serving_default"](image=tf.constant(image))
             status = "200 OK"
             answer = {"probabilities": outputs["output_0"].numpy().tolist()}
         else:
             status = "400 Bad Request"
-            answer = {"error": "instances: finite numbers, of shape (rows, 8, 8, 1)"}
+            answer = {"error": "instances: numbers from 0 to 1, shape (rows, 8, 8, 1)"}
         start_response(status, [("Content-Type", "application/json")])
         return [json.dumps(answer).encode()]
 
@@ -84,6 +85,7 @@ if __name__ == "__main__":
         ask(json.dumps({"instances": image}).encode()),
         ask(json.dumps({"images": [image]}).encode()),
         ask(json.dumps({"instances": [[[[float("nan")]] * 8] * 8]}).encode()),
+        ask(json.dumps({"instances": [[[[3e38]] * 8] * 8]}).encode()),
         ask(json.dumps({"instances": [[[["0.5"]] * 8] * 8]}).encode()),
         ask(json.dumps({"instances": [[[[True]] * 8] * 8]}).encode()),
         ask(json.dumps({"instances": [[[[10**400]] * 8] * 8]}).encode()),

@@ -16,6 +16,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 
 import numpy as np
@@ -88,7 +89,7 @@ def hold(stack):
 
 with contextlib.ExitStack() as stack:
     addresses = [f"127.0.0.1:{hold(stack)}" for _ in range(2)]
-    workers = []
+    workers, outputs = [], []
     for index in range(2):
         config = {
             "cluster": {"worker": addresses},
@@ -98,20 +99,23 @@ with contextlib.ExitStack() as stack:
             "TF_CONFIG": json.dumps(config),
             "CUDA_VISIBLE_DEVICES": "-1",
         }
+        # A file: a worker that fills a pipe which nobody reads would wait.
+        output = stack.enter_context(tempfile.TemporaryFile("w+"))
         worker = subprocess.Popen(
-            [sys.executable, __file__],
-            env=environment,
-            stdout=subprocess.PIPE,
-            text=True,
+            [sys.executable, __file__], env=environment, stdout=output
         )
         stack.callback(worker.wait)  # the last callback runs first: kill, then wait
         stack.callback(worker.kill)
         workers.append(worker)
+        outputs.append(output)
     while None in (codes := [worker.poll() for worker in workers]) and not any(codes):
         time.sleep(0.1)
     if any(codes):  # the others would wait for this one: they are killed
         raise SystemExit(f"the workers ended with {codes}")
-    lines = [worker.stdout.read().splitlines()[-1] for worker in workers]
+    lines = []
+    for output in outputs:
+        output.seek(0)
+        lines.append(output.read().splitlines()[-1])
 # --8<-- [end:launch]
 
 # --8<-- [start:compare]

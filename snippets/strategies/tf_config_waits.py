@@ -128,7 +128,9 @@ def start(cluster, listed, index, limit=0):
     config = json.dumps(
         {"cluster": {"worker": addresses}, "task": {"type": "worker", "index": index}}
     )
-    log = Path(tempfile.mkstemp(dir=folder.name)[1])
+    handle, name = tempfile.mkstemp(dir=folder.name)
+    os.close(handle)
+    log = Path(name)
     task = cluster.start("worker", index, work, log, limit, config=config)
     task.log = log
     return task

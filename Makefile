@@ -27,6 +27,9 @@ RUNS = --group run --group browser
 ifneq ($(filter-out $(LOCKS),$(LOCK))$(word 2,$(LOCK)),)
 $(error LOCK=$(LOCK): locks/ has $(LOCKS). To add one, write locks/$(LOCK)/requirements.in and run make lock LOCK=$(LOCK))
 endif
+ifneq ($(filter-out cpu gpu tpu,$(DEVICE))$(word 2,$(DEVICE)),)
+$(error DEVICE=$(DEVICE): name cpu, gpu or tpu)
+endif
 ifeq ($(LOCK),)
 # A GPU wants several GB of CUDA libraries more.
 RUN = .venv/.$(if $(filter gpu,$(DEVICE)),cuda,test)

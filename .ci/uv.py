@@ -7,6 +7,7 @@ come from uv.lock, so the download is as pinned as every other dependency. The b
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import http.client
 import io
@@ -89,7 +90,7 @@ def download(entry: dict, target: Path) -> None:
     """Fetch the wheel for this machine, check its hash, and put its uv binary at `target`.
 
     Raises:
-        SystemExit: no wheel for this machine, no network, or a wrong hash; the message says how to go on by hand.
+        SystemExit: no wheel for this machine, no network, a wrong hash, a full disk; the message says how to go on.
     """
     by_hand = "Install uv by hand (https://docs.astral.sh/uv/getting-started/installation/) and run make again."
     tag = WHEELS.get((platform.system(), platform.machine()))
@@ -103,12 +104,17 @@ def download(entry: dict, target: Path) -> None:
         sys.exit(f"uv.py: could not download {wheel['url']}: {error}. {by_hand}")
     if "sha256:" + hashlib.sha256(data).hexdigest() != wheel["hash"]:
         sys.exit(f"uv.py: {wheel['url']} does not have the hash that uv.lock names. {by_hand}")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    part = target.with_suffix(f".{os.getpid()}")
-    with zipfile.ZipFile(io.BytesIO(data)) as z:
-        part.write_bytes(z.read(f"uv-{entry['version']}.data/scripts/uv"))
-    part.chmod(0o755)
-    part.replace(target)
+    part = target.with_name(f"{target.name}.{os.getpid()}.part")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with zipfile.ZipFile(io.BytesIO(data)) as z:
+            part.write_bytes(z.read(f"uv-{entry['version']}.data/scripts/uv"))
+        part.chmod(0o755)
+        part.replace(target)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
+        sys.exit(f"uv.py: {target} cannot be written ({error.strerror or error}). {by_hand}")
 
 
 def main() -> None:

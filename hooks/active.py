@@ -18,6 +18,11 @@ PAGES = (
     *(".htm", ".html", ".shtml", ".xht", ".xhtml"),
     *(".atom", ".mathml", ".mml", ".rdf", ".rss", ".xml", ".xsd", ".xsl", ".xslt"),
 )
+# Other kinds: a browser shows these as text, as a picture, or saves them. Many not named here are XML by their type.
+SHOWN = (
+    *(".bin", ".css", ".csv", ".ipynb", ".jpg", ".js", ".json", ".keras", ".md", ".mjs", ".png", ".proto", ".py"),
+    *(".sh", ".svg", ".toml", ".txt", ".woff2", ".yaml", ".yml"),
+)
 PAGE = "a page of HTML or XML is published as it is: with no check, and no security policy"
 CURE = "take it out"
 # In any namespace; of HTML, every element.
@@ -34,6 +39,11 @@ def wrong(file: Path) -> GuideError | None:
     """Return the error for a file below `docs/` that a browser would run as it is; None for all others."""
     if is_page(file.name):
         return GuideError(file, 0, PAGE, "write it in Markdown")
+    if file.suffix.lower() not in SHOWN:
+        cause = f"a file of the kind '{file.suffix}' is not published: browsers may run some kinds as pages"
+        return GuideError(
+            file, 0, cause, "save it as another kind, or add the kind to SHOWN in hooks/active.py if none does"
+        )
     found = in_drawing(file.read_bytes()) if file.suffix.lower() == ".svg" else None
     return found and GuideError(file, found[0], found[1], CURE)
 

@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import threading
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
+
+
+@contextmanager
+def alone(file: Path) -> Iterator[None]:
+    """Hold off other processes that add to `file` and ask for this too; its folder must be there.
+
+    The folder itself is locked: a file for it would stay behind, and `file` is replaced meanwhile.
+    """
+    folder = os.open(file.parent, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
 
 
 def write(file: Path, text: str) -> None:

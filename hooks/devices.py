@@ -124,9 +124,9 @@ def plan(device: Device, wanted: int, physical: int, memory_mib: int | None = No
     return [(count, int((memory_mib or DEFAULT_MIB) * SHARE) // count) for count in counts]
 
 
-def prepare(name: str, wanted: int, *, table: dict[str, Device] | None = None) -> None:
+def prepare(name: str, wanted: int) -> None:
     """Set up logical devices in this process, before TensorFlow's runtime starts. A TPU has nothing to split."""
-    device = (table or TABLE)[name]
+    device = TABLE[name]
     if not device.splits or (device.kind == "GPU" and _show_first(wanted)):
         return
     import tensorflow as tf  # noqa: PLC0415 - only the process of a program may import it
@@ -143,24 +143,24 @@ def prepare(name: str, wanted: int, *, table: dict[str, Device] | None = None) -
             tf.config.set_logical_device_configuration(one, logical)
 
 
-def compute_exactly(name: str, *, table: dict[str, Device] | None = None) -> None:
+def compute_exactly(name: str) -> None:
     """Keep TensorFloat-32 out of all of a GPU's kernels in this process: those that XLA writes read no variable.
 
     The variable of the table does so for NVIDIA's libraries in the processes that a program starts, too.
     """
-    if (table or TABLE)[name].kind == "GPU":
+    if TABLE[name].kind == "GPU":
         import tensorflow as tf  # noqa: PLC0415 - only the process of a program may import it
 
         tf.config.experimental.enable_tensor_float_32_execution(False)  # this starts no GPU
 
 
-def unused(name: str, *, table: dict[str, Device] | None = None) -> bool:
+def unused(name: str) -> bool:
     """Tell whether this process, which is about to end, left the GPUs alone: a record of it would say nothing of them.
 
     It hides them, or has put nothing on them (since the last `reset_memory_stats`), and no process that it started and
     waited for could have. Other devices are not asked. What cannot be told counts as used.
     """
-    if (table or TABLE)[name].kind != "GPU":
+    if TABLE[name].kind != "GPU":
         return False
     import tensorflow as tf  # noqa: PLC0415 - only the process of a program may import it
 

@@ -36,7 +36,7 @@ from hooks.quiz import Quiz
 from hooks.reported import Reported
 from hooks.survey import Survey
 from hooks.table import Table
-from hooks.used import PAGES, Question, Use, Used, start
+from hooks.used import PAGES, Used, start
 from hooks.value import Value
 from hooks.widget import Widget
 
@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from markdown import Markdown
-
-__all__ = ["Question", "Use", "Used", "makeExtension", "used"]
 
 BLOCKS = (Quiz, Output, Card, Table, ErrorBlock, Reported, FigureBlock, Widget, Survey)
 UNREAD = re.compile(r"(?m)^[ ]{0,3}(?P<line>/{3,}(?:[ \t].*)?)$")

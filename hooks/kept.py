@@ -107,6 +107,7 @@ def shared(root: Path) -> list[Path]:
     docs, theme, others = root / "docs", root / "hooks" / "theme", root / locks.FOLDER.name
     return [
         root / "mkdocs.yml",
+        root / "pyproject.toml",
         root / glossary.PAGE,
         root / curriculum.FILE,
         *docs.rglob("*.json"),

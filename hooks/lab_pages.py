@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+# Of an output that holds several kinds, the page of the notebook shows the first.
+# Source: https://github.com/jupyter/nbconvert/blob/main/nbconvert/exporters/html.py
+DRAWN = ("image/svg+xml", "image/png", "image/jpeg")
 IMAGE = re.compile(r"data:image/(?P<kind>png|jpeg|svg\+xml);base64,(?P<data>[A-Za-z0-9+/=\s]+)")
 
 
@@ -127,9 +130,9 @@ def _alts(script: Path) -> Iterator[str]:
     """Yield the alt text of each image of the record; mkdocs-jupyter does not hand it on."""
     for cell in notebook_of(script).cells:
         for output in cell.get("outputs", []):
-            for kind in output.get("data", {}):
-                if kind.startswith("image/"):
-                    yield str(output.metadata.get(kind, {}).get("alt", "")).strip()
+            kind = next((kind for kind in DRAWN if kind in output.get("data", {})), "")
+            if kind:
+                yield str(output.metadata.get(kind, {}).get("alt", "")).strip()
 
 
 def _prose(text: Tag, script: Path) -> str:

@@ -7,6 +7,7 @@ that fails is named by its line in the script.
 from __future__ import annotations
 
 import datetime
+import json
 import re
 import time
 from importlib.metadata import version
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import nbformat
 
-from hooks import atomic, busy, compare, devices, kernels, labs, launch, loud
+from hooks import atomic, busy, compare, devices, here, kernels, labs, launch, loud
 from hooks.errors import GuideError
 from hooks.metadata import Options
 
@@ -83,13 +84,16 @@ def record(script: Path, *, device: str, hardware: str) -> Path:
         hardware: what it ran on, in words.
 
     Raises:
-        GuideError: the lab failed, or changed while it ran.
+        GuideError: the lab failed, changed while it ran, or shows a place of this machine.
         OSError: the record cannot be written; what was there stays.
     """
     start, ran = time.perf_counter(), labs.sha256(script)
     notebook = run(script, device)
     if labs.sha256(script) != ran:
         raise GuideError(script, 0, "this lab changed while it ran", "run it again")
+    for line, cell in zip(_lines(script, notebook), notebook.cells, strict=True):
+        if named := here.named(json.dumps(cell.get("outputs", []))):
+            raise GuideError(script, line, f"its record would name a place of this machine ({named})", here.CURE)
     notebook.metadata["guide"] = {
         "sha256": ran,
         "device": device,

@@ -47,8 +47,6 @@ DOCKERFILE = frozenset(
 )
 # Packages whose generated modules (`*_pb2.py`) define the messages that a `textproto` block may name.
 MESSAGES = ("tensorflow_serving",)
-# Settings of a contributor's shell, git, Node and desktop, which CI does not have; programs ask for none of them.
-_SETTINGS = ("BASH", "CDPATH", "GIT_", "GLOBIGNORE", "NODE_", "SHELLOPTS", "XDG_")
 # A file that is just being written (`*.part`) has its own name a moment later.
 _NOT_COPIED = shutil.ignore_patterns(".venv*", ".git", ".cache", "node_modules", "__pycache__", ".*_cache", "*.part")
 
@@ -248,12 +246,12 @@ def _call(command: list[str], *, stdin: str = "", cwd: Path | None = None) -> No
 
 def _environment(folder: Path) -> dict[str, str]:
     """Return the environment of a command whose home and temporary files lie in a folder."""
-    kept = {key: value for key, value in launch.clean().items() if not key.startswith(_SETTINGS)}
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
     own = {"HOME": folder / "home", "TMPDIR": folder / "tmp"}
     for made in own.values():
         made.mkdir()
-    return {**kept, **{key: str(made) for key, made in own.items()}, "PATH": path, "TF_CPP_MIN_LOG_LEVEL": "3"}
+    homes = {key: str(made) for key, made in own.items()}
+    return {**launch.clean(), **homes, "PATH": path, "TF_CPP_MIN_LOG_LEVEL": "3"}
 
 
 LANGUAGES: dict[str, Language] = {

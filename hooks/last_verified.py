@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from hooks.used import Used
 
 
-def programs_of(use: Used, blocks: Iterable[Block]) -> set[str]:
-    """Return the programs behind a page: those that it shows, quotes, draws from or asks about.
+def records_of(use: Used, blocks: Iterable[Block]) -> set[tuple[str, str]]:
+    """Return the records behind a page, as program and device: those that it shows, quotes, draws from or asks about.
 
     Args:
         use: what the page uses of the records.
@@ -23,17 +23,18 @@ def programs_of(use: Used, blocks: Iterable[Block]) -> set[str]:
     """
     quoted = [*use.outputs, *use.figures, *use.tables, *use.errors, *use.values]
     keys = [quiz_key.parse(proof) for question in use.questions for proof in question.proof]
-    asked = {claim.reference.program for key in keys for claim in key.claims}
-    shown = {block.program for block in blocks if programs.PATH.fullmatch(block.program)}
-    return {entry.program for entry in quoted} | set(use.programs) | asked | shown
+    asked = {(claim.reference.program, claim.reference.device) for key in keys for claim in key.claims}
+    shown = {(block.program, "cpu") for block in blocks if programs.PATH.fullmatch(block.program)}
+    carded = {(program, "cpu") for program in use.programs}
+    return {(entry.program, entry.device) for entry in quoted} | carded | asked | shown
 
 
 def of_page(use: Used, blocks: Iterable[Block]) -> dict[str, str]:
     """Return when a page was last verified, as `said` gives it; empty where no record stands behind it."""
     found = []
-    for program in sorted(programs_of(use, blocks)):
+    for program, device in sorted(records_of(use, blocks)):
         try:
-            record = reference.record_of(program)
+            record = reference.record_of(program, device)
         except Missing:  # a preview shows pages whose records are out of date
             continue
         found.append((str(record.recorded), record.versions))

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 import importlib.metadata
-import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,7 +17,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from hooks import atomic, compare, programs, records
+from hooks import atomic, compare, here, programs, records
 from hooks.errors import ROOT, GuideError, read
 from hooks.lock_outcomes import Outcome, from_text, to_text
 from hooks.markup import NAMES
@@ -31,8 +30,6 @@ if TYPE_CHECKING:
     from hooks.programs import Program
 
 FOLDER = ROOT / "locks"
-# The folder that a program runs in, `hooks.server` makes it.
-RUN_IN = re.compile(r"(?:/[^/\s'\"]+)*/guide-\w+/\d+/(?:cwd|tmp|page)/?")
 # Characters of a text that a line below an error may quote.
 BRIEF = 80
 # A program that says `keras` runs with what `keras-nightly` installs: the same module.
@@ -65,8 +62,16 @@ def title(lock: str) -> str:
 
 
 def heading(lock: str) -> str:
-    """Return what heads the narrow column of a lock, such as `TF 2.20.0`."""
-    return f"TF {versions(lock)['tensorflow']}"
+    """Return what heads the narrow column of a lock, such as `TF 2.20.0`.
+
+    Raises:
+        GuideError: it holds no TensorFlow by that name.
+    """
+    held = versions(lock)
+    if "tensorflow" not in held:
+        cure = f"name it in locks/{lock}/requirements.in and run make lock LOCK={lock}"
+        raise GuideError(FOLDER / lock / "requirements.txt", 0, "it holds no 'tensorflow'", cure)
+    return f"TF {held['tensorflow']}"
 
 
 def day(program: Program, lock: str) -> str:
@@ -139,17 +144,12 @@ def outcome_of(program: Program, lock: str, result: Result, day: str) -> Outcome
     record = records.current(program)
     error, found = "", []
     if result.record is None:
-        error = _bare((result.error or "it ended without a word").split("\n")[0])
+        error = here.without((result.error or "it ended without a word").split("\n")[0])
     else:
         found = compare.differences(record, result.record, program.options.tolerance)
     outcome = "fails" if error else "differs" if found else "same"
     held = _held(program, versions(lock))
     return Outcome(program.sha256, held, _held(program, record.versions), day, outcome, tuple(found), error)
-
-
-def _bare(error: str) -> str:
-    """Return an error without the places on this machine that it names."""
-    return RUN_IN.sub("", error).replace(f"{ROOT}/", "")
 
 
 def unexpected(program: Program, lock: str, fresh: Outcome) -> list[str]:
@@ -168,8 +168,9 @@ def unexpected(program: Program, lock: str, fresh: Outcome) -> list[str]:
 def write(lock: str, fresh: Mapping[str, Outcome]) -> None:
     """Add outcomes to those on file, and leave out those of programs that are gone."""
     known = set(programs.paths())
-    kept = {path: one for path, one in {**load(lock), **fresh}.items() if path in known}
-    atomic.write(file_of(lock), to_text(kept))
+    with atomic.alone(file_of(lock)):
+        kept = {path: one for path, one in {**load(lock), **fresh}.items() if path in known}
+        atomic.write(file_of(lock), to_text(kept))
 
 
 def refuse_other_versions(lock: str) -> None:

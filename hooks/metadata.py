@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _METADATA = re.compile(r"(?m)^# /// script\n(?P<body>(?:#(?: .*)?\n)*?)# ///$")
 # A name that every shell and system takes for a variable.
 _VARIABLE = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+# One that needs no quoting in a shell, in an address and in the first line of a notebook's cell, and is not hidden.
+_FILE = re.compile(r"\w[\w.-]*", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -71,12 +73,12 @@ def metadata(file: Path, source: str) -> tuple[Options, tuple[str, ...]]:
         if key not in ("requires-python", "dependencies", "tool"):
             known = "use 'requires-python', 'dependencies' and '[tool.guide]'"
             raise GuideError(file, line_of(key), f"the metadata block has an unknown key '{key}'", known)
-    pythons = data.get("requires-python")
-    cure = f"""write requires-python = "{_pythons()}" in the metadata block"""
-    if not isinstance(pythons, str):
+    said = data.get("requires-python")
+    cure = f"""write requires-python = "{pythons()}" in the metadata block"""
+    if not isinstance(said, str):
         raise GuideError(file, line_of("requires-python"), "'requires-python' is missing or not text", cure)
-    if pythons != _pythons():
-        cause = f"'requires-python' is {pythons!r}, not the project's: uv may choose a Python that has no such packages"
+    if said != pythons():
+        cause = f"'requires-python' is {said!r}, not the project's: uv may choose a Python that has no such packages"
         raise GuideError(file, line_of("requires-python"), cause, cure)
     dependencies = data.get("dependencies")
     if not isinstance(dependencies, list) or not all(isinstance(name, str) for name in dependencies):
@@ -105,7 +107,7 @@ def metadata(file: Path, source: str) -> tuple[Options, tuple[str, ...]]:
 
 
 @functools.cache
-def _pythons() -> str:
+def pythons() -> str:
     """Return what the project's own metadata say of Python: the packages are locked for no other."""
     text = (Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8")
     return str(tomllib.loads(text)["project"]["requires-python"])
@@ -124,8 +126,9 @@ def _wrong(key: str, value: Any) -> str | None:
         case "alone":
             return None if isinstance(value, bool) else "true or false"
         case "files":
-            plain = isinstance(value, list) and all(isinstance(v, str) and v and v == Path(v).name for v in value)
-            return None if plain else 'a list of names of files in the same folder, as ["server.py"]'
+            plain = isinstance(value, list) and all(isinstance(v, str) and _FILE.fullmatch(v) for v in value)
+            cure = 'a list of names of files in the same folder, as ["server.py"]'
+            return None if plain else f'{cure}, of letters, digits, "_", "-" and ".", but not "." first'
         case "tolerance":
             return None if number and 0 <= value < 1 else "a number from 0 to less than 1"
         case _:

@@ -30,7 +30,7 @@ def of_sources(root: Path) -> int:
         GuideError: git takes too long, or refuses; the bytes of the site would be others.
     """
     named = os.environ.get("SOURCE_DATE_EPOCH", "")
-    if named.isdigit():
+    if named.isascii() and named.isdecimal():
         return max(int(named), EARLIEST)
     command = ["git", "-C", str(root), "log", "-1", "--format=%ct"]
     seconds = busy.stretched(SECONDS)

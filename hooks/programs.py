@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from hooks import active, digest, sections
 from hooks.cache import remember
 from hooks.errors import ROOT, GuideError, line_in, near
-from hooks.metadata import Options, metadata
+from hooks.metadata import Options, metadata, pythons
 from hooks.sections import Section
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ def _unfit(file: Path) -> tuple[str, str] | None:
 def _kept(path: str, file: Path, _changed: int, _size: int) -> Program:
     """Read a program again only when its file changed: a build asks for the same ones hundreds of times."""
     source = file.read_text(encoding="utf-8")
-    return _made(path, file, source, remember("programs", [path, source], lambda: _said(file, source)))
+    return _made(path, file, source, remember("programs", [path, source, pythons()], lambda: _said(file, source)))
 
 
 @functools.lru_cache(maxsize=1024)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import datetime
 import fnmatch
-import re
 import signal
 import sys
 import time
@@ -19,7 +18,7 @@ from concurrent.futures import as_completed
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TextIO
 
-from hooks import busy, compare, devices, lab_runs, labs, leave, locks, programs, records
+from hooks import busy, compare, devices, here, lab_runs, labs, leave, locks, programs, records
 from hooks.errors import ROOT, GuideError
 from hooks.runner import Runner
 
@@ -29,9 +28,6 @@ if TYPE_CHECKING:
 
     from hooks.outcome import Result
     from hooks.programs import Program
-
-# A place on this machine: in the project, or in the folder of a run. In another checkout it is another.
-HERE = re.compile(rf"{re.escape(str(ROOT))}[^\s'\"]*|{locks.RUN_IN.pattern}")
 
 
 @dataclass(frozen=True)
@@ -196,9 +192,8 @@ def _settle(program: Program, device: str, result: Result, *, check: bool, slow:
     if result.idle:
         why = "it hides the GPU or puts nothing on it, so no record is written: its record for the CPU says all"
         return Outcome(program.path, "idle", result.seconds, why)
-    if named := HERE.search(records.to_text(fresh)):
-        cure = "keep what matters alone, such as the last line of an error"
-        why = f"its record would name a place of this machine ({named[0]}): {cure}"
+    if named := here.named(records.to_text(fresh)):
+        why = f"its record would name a place of this machine ({named}): {here.CURE}"
         return Outcome(program.path, "failed", result.seconds, why)
     same = old is not None and old.versions == fresh.versions and not _differences(program, device, old, fresh)
     if slow and old is not None and same and (old.sha256, old.hardware) == (fresh.sha256, fresh.hardware):
@@ -226,6 +221,9 @@ def _settle_lock(program: Program, lock: str, result: Result, *, check: bool) ->
         fresh = locks.outcome_of(program, lock, result, today)
         found = locks.unexpected(program, lock, fresh) if check else []
         if not check:
+            if named := here.named("\n".join(fresh.said)):
+                cause = f"its outcome would name a place of this machine ({named})"
+                raise GuideError(program.file, 0, cause, here.CURE)
             locks.write(lock, {program.path: fresh})
     except (GuideError, OSError) as error:
         return Outcome(program.path, "failed", result.seconds, str(error))

@@ -115,8 +115,8 @@ def sweep(now: float) -> None:
         try:
             if file.stat().st_mtime < now - DAYS * 86400:
                 file.unlink()
-        except OSError:
-            return
+        except OSError:  # another process removed it
+            continue
 
 
 def reads() -> bool:
@@ -124,11 +124,15 @@ def reads() -> bool:
     return os.environ.get("FRESH", "") in ("", "0") and os.environ.get("CI", "").lower() != "true"
 
 
+def chosen(device: str) -> dict[str, str]:
+    """Return which of the accelerators the user chose; nothing for the CPU."""
+    return {} if device == "cpu" else {name: os.environ.get(name, "") for name in sorted(KEPT_ENV)}
+
+
 def _key(**parts: Any) -> str:
     parts["lock"] = _digest(records.LOCK)
     parts["python"] = [platform.python_version(), sys.platform, platform.machine()]
-    if parts["device"] != "cpu":  # which of the accelerators
-        parts["chosen"] = {name: os.environ.get(name, "") for name in sorted(KEPT_ENV)}
+    parts["chosen"] = chosen(parts["device"])
     parts["runner"] = {name: _digest(ROOT / "hooks" / f"{name}.py") for name in RUNNER}
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 

@@ -31,6 +31,7 @@ from hooks import (
     moment,
     notebooks,
     origins,
+    outside_links,
     pages,
     place,
     preview,
@@ -266,7 +267,8 @@ def _check(config: MkDocsConfig) -> None:
     if not loud.serving():
         # A page at an old address comes from the table of redirects.
         table = {f"{old}index.html": root / settings.FILE for old in config.extra.get("redirects") or {}}
-        loud.report(links.check(site, site_url=config.site_url or "", sources=table | _build.sources, root=root))
+        wrong = links.check(site, site_url=config.site_url or "", sources=table | _build.sources, root=root)
+        loud.report(wrong + outside_links.check(root, site))
     loud.stop_on_warnings()
     if loud.serving():
         preview.keep(preview.Built(config, _build.found, _build.nav, _build.env, _write))

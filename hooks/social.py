@@ -173,7 +173,8 @@ def _bezier(
 
 @functools.cache
 def _font(size: int, *, bold: bool = False) -> ImageFont.FreeTypeFont:
-    """Return DejaVu Sans from Matplotlib's files: the same on every machine."""
+    """Return DejaVu Sans from Matplotlib's files, set as every machine can: the other layout needs a library of it."""
     spec = find_spec("matplotlib")
     folder = Path(spec.origin if spec and spec.origin else "").parent / "mpl-data" / "fonts" / "ttf"
-    return ImageFont.truetype(str(folder / ("DejaVuSans-Bold.ttf" if bold else "DejaVuSans.ttf")), size)
+    file = folder / ("DejaVuSans-Bold.ttf" if bold else "DejaVuSans.ttf")
+    return ImageFont.truetype(str(file), size, layout_engine=ImageFont.Layout.BASIC)

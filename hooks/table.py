@@ -111,8 +111,15 @@ def _with_other_devices(ref: Reference, data: dict[str, Any]) -> tuple[list[list
 
     Returns:
         The rows, and the records that cells came from.
+
+    Raises:
+        Missing: two rows begin alike.
     """
     wanted = {cell["device"] for row in data["rows"] for cell in row if isinstance(cell, dict) and "device" in cell}
+    first = [_plain(row[0]) for row in data["rows"]]
+    if wanted and (twice := next((name for name in first if first.count(name) > 1), None)):
+        cause = f"two rows of the table `{ref}` begin with '{twice}', so cells of other devices have no place"
+        raise Missing(cause, "make the first column of the table different in each row")
     known: dict[tuple[Any, Any, str], Any] = {}
     others: list[Record] = []
     for device in sorted(wanted):

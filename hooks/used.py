@@ -31,18 +31,22 @@ class Question:
 
 @dataclass(frozen=True)
 class Use:
-    """One use of an entry of a record: where it is, and the id of its element (empty where it has none)."""
+    """One use of an entry of a record: where it is, and the id of its element (empty where it has none).
+
+    The record is that of `device`.
+    """
 
     program: str
     name: str
     page: str
     id: str = ""
     text: str = ""
+    device: str = "cpu"
 
     @classmethod
     def of(cls, reference: Reference, page: str, ident: str = "", text: str = "") -> Use:
         """Return the use of `reference` on `page`."""
-        return cls(reference.program, reference.name, page, ident, text)
+        return cls(reference.program, reference.name, page, ident, text, reference.device)
 
 
 @dataclass

@@ -76,8 +76,9 @@ def add(
         "failed": sorted(failed),
         "left": sorted(left),
     }
-    before = file.read_text("utf-8") if file.exists() else ""
-    atomic.write(file, before + json.dumps(line, ensure_ascii=False) + "\n")
+    with atomic.alone(file):
+        before = file.read_text("utf-8") if file.exists() else ""
+        atomic.write(file, before + json.dumps(line, ensure_ascii=False) + "\n")
 
 
 def lines(file: Path) -> list[dict[str, Any]]:

@@ -230,7 +230,9 @@ class LabItem(pytest.Item):
         """Execute it; a record of another version of it fails first."""
         labs.check(self.path)
         if results.reads():
-            where = [device_of(self.config), platform.python_version(), sys.platform, platform.machine()]
+            device = device_of(self.config)
+            where = [device, platform.python_version(), sys.platform, platform.machine()]
+            where += [str(results.chosen(device))]
             texts = [self.path.name, self.path.read_text("utf8"), self.path.with_suffix(".ipynb").read_text("utf8")]
             remember("lab-runs", [*texts, *where], self._run)
         else:

@@ -33,8 +33,8 @@ def uv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     assert spec
     assert spec.loader
     module = importlib.util.module_from_spec(spec)
-    monkeypatch.setattr("sys.dont_write_bytecode", True)
-    spec.loader.exec_module(module)
+    # By its text: an import would leave bytecode beside it.
+    exec(compile((ROOT / ".ci" / "uv.py").read_text("utf8"), spec.origin or "", "exec"), module.__dict__)
     monkeypatch.setattr(module, "ROOT", tmp_path)
     monkeypatch.setattr(module, "platform", linux("x86_64"))
     monkeypatch.setattr(module, "shutil", SimpleNamespace(which=lambda _: None))
@@ -117,6 +117,13 @@ def test_a_wheel_of_another_hash_is_refused(uv: Any, tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match=r"does not have the hash that uv\.lock names\. Install uv by hand"):
         uv.main()
     assert not target.parent.exists()
+
+
+def test_a_place_that_cannot_be_written_is_named(uv: Any, tmp_path: Path) -> None:
+    target = lock(tmp_path)
+    (tmp_path / ".cache").write_text("a file stands where the folder should be")
+    with pytest.raises(SystemExit, match=rf"{target} cannot be written \(.*\)\. Install uv by hand"):
+        uv.main()
 
 
 def test_a_wheel_that_cannot_be_had_is_named(uv: Any, tmp_path: Path) -> None:

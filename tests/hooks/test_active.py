@@ -22,6 +22,14 @@ def test_no_page_is_published_as_it_is(name: str, tmp_path: Path) -> None:
     assert (found.file, found.line, found.cure) == ((tmp_path / name).as_posix(), 0, "write it in Markdown")
 
 
+@pytest.mark.parametrize("name", ["route.KML", "a.gpx", "a.svgz", "a", "a.js.map"])
+def test_a_kind_that_nobody_has_looked_at_is_not_published(name: str, tmp_path: Path) -> None:
+    """Hosts serve many as XML, in which scripts run."""
+    found = active.wrong(tmp_path / name)
+    assert found
+    assert "is not published" in found.cause
+
+
 @pytest.mark.parametrize(
     ("part", "what"),
     [

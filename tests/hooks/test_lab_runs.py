@@ -54,6 +54,25 @@ def test_it_does_not_see_the_home_of_who_runs_it(tmp_path: Path, monkeypatch: py
     assert [output.text for output in cell.outputs] == ["False\n"]
 
 
+def test_it_does_not_see_the_settings_of_who_runs_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = tmp_path / "ipython" / "profile_default" / "ipython_kernel_config.py"
+    settings.parent.mkdir(parents=True)
+    settings.write_text("get_config().InteractiveShellApp.exec_lines = ['rows = 5']\n")
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
+    script = tmp_path / "one.py"
+    script.write_text("# %%\nprint('rows' in globals())\n", "utf8")
+    (cell,) = lab_runs.run(script).cells
+    assert [output.text for output in cell.outputs] == ["False\n"]
+
+
+def test_a_record_names_no_place_of_this_machine(tmp_path: Path) -> None:
+    script = tmp_path / "one.py"
+    script.write_text("# %%\nimport tempfile\n\n# %%\nprint(tempfile.gettempdir())\n", "utf8")
+    with pytest.raises(GuideError, match=r"one\.py:5: its record would name a place of this machine \(/.*guide-lab-"):
+        lab_runs.record(script, device="cpu", hardware="any")
+    assert not script.with_suffix(".ipynb").exists()
+
+
 def test_a_run_like_the_record_differs_in_nothing(recorded: tuple[Path, nbformat.NotebookNode]) -> None:
     script, fresh = recorded
     assert lab_runs.differences(script, fresh, "cpu") == []

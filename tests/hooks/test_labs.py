@@ -234,6 +234,22 @@ def test_an_image_without_alt_text_is_an_error(lab: Path) -> None:
         record.write_text(text)
 
 
+def test_of_an_output_of_several_kinds_one_alt_text_is_taken(lab: Path, tmp_path: Path) -> None:
+    """The page shows the drawing alone; the next figure has the next text."""
+    folder = tmp_path / labs.FOLDER
+    folder.mkdir(parents=True)
+    record = copy(lab, folder).with_suffix(".ipynb")
+    notebook = json.loads(record.read_text("utf8"))
+    (output,) = notebook["cells"][2]["outputs"]
+    drawing = {"image/svg+xml": '<svg xmlns="http://www.w3.org/2000/svg"><g/></svg>'}
+    both = {**output, "data": {**output["data"], **drawing}}
+    both["metadata"] = {**output["metadata"], "image/svg+xml": {"alt": "Drawn"}}
+    notebook["cells"][2]["outputs"] = [both, output]
+    record.write_text(json.dumps(notebook, indent=1), "utf8")
+    soup = BeautifulSoup(shown(record.with_suffix(".py")).html, "html.parser")
+    assert [image["alt"] for image in soup.select(".lab-figure img")] == ["Drawn", "A dot"]
+
+
 @pytest.mark.parametrize("part", ["<g/>", "<script/>"])
 def test_a_drawing_that_a_browser_would_run_is_an_error(lab: Path, tmp_path: Path, part: str) -> None:
     folder = tmp_path / labs.FOLDER

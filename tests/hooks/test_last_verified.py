@@ -34,6 +34,14 @@ def test_all_that_a_page_takes_from_a_record_counts(text: str, tmp_path: Path, m
     assert last_verified.of_page(used, []) == {"day": "2026-03-02", "versions": versions}
 
 
+def test_the_record_of_the_device_that_is_quoted_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = house.build(tmp_path, monkeypatch, recorded="2026-03-02")
+    records.write(house.record_of(program, device="gpu", recorded="2026-02-01"))
+    for text in (PAGES["a value"], PAGES["an output"], PAGES["a question"]):
+        _, used = house.render(text.replace("mirrored.py:", "mirrored.py@gpu:"))
+        assert last_verified.of_page(used, [])["day"] == "2026-02-01"
+
+
 def test_a_block_that_shows_a_program_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     house.build(tmp_path, monkeypatch)
     blocks = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import subprocess
+import threading
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from bs4 import BeautifulSoup
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from hooks import busy, leftovers, lock_outcomes, locks, programs, record, records, verification
+from hooks import atomic, busy, leftovers, lock_outcomes, locks, programs, record, records, verification
 from hooks.errors import ROOT, GuideError
 from hooks.lock_outcomes import Outcome
 from hooks.outcome import Result
@@ -90,6 +91,13 @@ def test_the_nightly_of_tensorflow_has_a_name_of_its_own() -> None:
     (locks.FOLDER / "next" / "requirements.txt").write_text("keras==3.20\ntf-nightly==9.1.0.dev1\n")
     assert locks.heading("next") == "TF 9.1.0.dev1"
     assert locks.title("next") == "TensorFlow 9.1.0.dev1, Keras 3.20"
+
+
+@pytest.mark.usefixtures("program")
+def test_a_lock_that_heads_no_column_is_named() -> None:
+    (locks.FOLDER / "next" / "requirements.txt").write_text("keras==3.20\ntensorflow-cpu==9.1.0\n")
+    with pytest.raises(GuideError, match=r"requirements\.txt.*: it holds no 'tensorflow'"):
+        locks.heading("next")
 
 
 @pytest.mark.parametrize("line", ["keras>=3,<4", "keras>=3", "keras", "--index-url x", "<<<<<<< HEAD"])
@@ -209,7 +217,7 @@ def test_a_file_that_is_not_utf8_is_refused(program: Program) -> None:
 
 
 def test_an_outcome_names_no_place_of_this_machine(program: Program) -> None:
-    said = f"a.py:3: OSError: {ROOT}/.venv/bin/python and '/var/tmp/guide-1ab2/31/tmp/tmpx/digits'"
+    said = f"a.py:3: OSError: {ROOT}/.venv/bin/python and '/var/tmp/guide-1ab2cd3_/31/tmp/tmpx/digits'"
     assert failed(program, said).error == "a.py:3: OSError: .venv/bin/python and 'tmpx/digits'"
 
 
@@ -346,6 +354,37 @@ def test_the_command_writes_outcomes_and_no_record(
     assert records.file_of(program, "cpu").read_text() == before
 
 
+def test_two_that_record_at_once_lose_nothing(program: Program) -> None:
+    """The second waits for the first, and adds to what that wrote."""
+    one = run(program)
+    locks.write("next", {program.path: one})
+    begun = threading.Event()
+
+    def others() -> None:
+        begun.set()
+        locks.write("next", {program.path: dataclasses.replace(one, recorded="2026-11-22")})
+
+    second = threading.Thread(target=others)
+    with atomic.alone(locks.file_of("next")):
+        second.start()
+        assert begun.wait(busy.stretched(20))
+        second.join(0.2)
+        assert second.is_alive()
+    second.join(busy.stretched(20))
+    assert locks.load("next")[program.path].recorded == "2026-11-22"
+
+
+def test_an_outcome_that_differs_names_no_place_of_this_machine(
+    program: Program, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = house.record_of(program, output={"setup": "/tmp/guide-a1b2c3d4/3/home\n"})
+    monkeypatch.setattr(record, "Runner", lambda: _Gives(iter([Result(True, None, 1.0, made)])))
+    monkeypatch.setattr(locks, "refuse_other_versions", lambda lock: None)
+    assert record.main(["--lock", "next"]) == 1
+    assert "its outcome would name a place of this machine (/tmp/guide-a1b2c3d4/3/home)" in capsys.readouterr().out
+    assert not locks.file_of("next").exists()
+
+
 class _Gives:
     """A runner whose programs give what was made up for them, in order."""
 
@@ -398,6 +437,15 @@ def test_a_lock_that_cannot_be_made_again_stays_as_it_was(tmp_path: Path) -> Non
     assert (tmp_path / "asked").read_text() == "export\npip\n", "it came to the second command"
     assert (folder / "requirements.txt").read_text() == "old\n"
     assert not (folder / "requirements.txt.part").exists()
+
+
+def test_make_refuses_an_unknown_device() -> None:
+    """It comes from a form of the workflow, and goes into a command."""
+    for word in ("npu", "cpu gpu", "cpu; id"):
+        done = make("--dry-run", "test", f"DEVICE={word}")
+        assert done.returncode == 2
+        assert f"DEVICE={word}: name cpu, gpu or tpu" in done.stderr
+    assert "--device=tpu" in make("--dry-run", "test", "DEVICE=tpu").stdout
 
 
 def test_make_refuses_an_unknown_lock() -> None:

@@ -238,6 +238,10 @@ def test_a_cell_comes_from_the_record_of_the_device_that_it_needs(
     records.write(house.record_of(program, device="gpu", hardware="1 x NVIDIA H200", tables=there))
     assert seen() == ["yes", "yes", "yes", "no1"]
     assert [line.get_text().split(" · ")[1] for line in soup_of(TABLE).select(".guide-stamp")] == ["CPU", "GPU"]
+    records.write(house.record_of(program, tables={"matrix": {**here["matrix"], "rows": here["matrix"]["rows"] * 2}}))
+    with pytest.raises(GuideError, match=r"two rows of the table `strategies/mirrored\.py:matrix` begin with 'fit'"):
+        soup_of(TABLE)
+    records.write(house.record_of(program, tables=here))
     program.file.write_text(house.SOURCE + "x = 2\n", encoding="utf-8")
     records.write(house.record_of(programs.load(house.PATH), tables=here))
     assert seen() == ["yes", "not yet run1", "yes", "not yet run1"]

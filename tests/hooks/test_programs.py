@@ -259,6 +259,14 @@ def test_a_file_that_a_program_names_must_be_text(tmp_path: Path, name: str) -> 
     assert error.line == line_of(text, "# files")
 
 
+@pytest.mark.parametrize("name", [".env", "data#1.txt", "a b.txt", "../server.py", "a\\nimport os", ""])
+def test_a_file_that_a_program_names_has_a_plain_name(tmp_path: Path, name: str) -> None:
+    """It stands in an address, in a shell and in the first line of a notebook's cell."""
+    error = mistake(tmp_path, with_file().replace("server.py", name))
+    assert error.cause.startswith("'files' in [tool.guide] is ")
+    assert "a list of names of files" in error.cure
+
+
 @pytest.mark.parametrize("name", ["page.html", "data.XML"])
 def test_a_file_beside_a_program_is_no_page(tmp_path: Path, name: str) -> None:
     """It is published beside the program, with no security policy."""

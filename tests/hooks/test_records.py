@@ -260,6 +260,6 @@ def test_the_readme_says_where_the_site_is_and_where_its_records_are_from() -> N
     readme = (ROOT / "README.md").read_text("utf8")
     (address,) = re.findall(r'(?m)^site_url: .*"(https://[^"]+)"', (ROOT / "mkdocs.yml").read_text("utf8"))
     assert f"<{address}>" in readme
-    others = [file for device in ("gpu", "tpu") for file in programs.SNIPPETS.rglob(f"*.{device}.json")]
-    cure = 'README.md says "So far all records are from CPUs": say there what the records of other devices are from'
-    assert ("So far all records are from CPUs" in readme) == (not others), cure
+    cards = {json.loads(file.read_text("utf8"))["hardware"] for file in programs.SNIPPETS.rglob("*.gpu.json")}
+    assert [card for card in cards if f"one {card.partition(',')[0]}, split" not in readme] == []
+    assert ("No record is from a TPU" in readme) == (not any(programs.SNIPPETS.rglob("*.tpu.json")))

@@ -43,6 +43,10 @@ class Site:
         home = address(self.port)
         self.builds, self.browser = builds.Builds(folder, home, environment(home)), chromium.found()
         self.asked = {_params(item)["page"] for item in session.items if "seen" in getattr(item, "fixturenames", ())}
+        if self.asked:  # now: it reads the environment, which tests change
+            from tests.site.seen import look_at
+
+            self.look_at = look_at
         for fixture, work in {
             "built_site": self.serve,
             "seen": self.look,
@@ -61,10 +65,8 @@ class Site:
 
     def look(self, run: Run) -> dict[tuple[str, int], Look]:
         """Look once at every page that a selected test asks about."""
-        from tests.site.seen import look_at
-
         browser, site = self.browser or chromium.path(), self.ahead.result("built_site")
-        return look_at(run, browser, self.builds.address, site, sorted(self.asked))
+        return self.look_at(run, browser, self.builds.address, site, sorted(self.asked))
 
     def read_by_page(self, run: Run) -> dict[str, list[str]]:
         """Note which files of the project each page reads."""

@@ -11,7 +11,7 @@ import os
 import re
 import shutil
 import subprocess
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
@@ -202,11 +202,11 @@ def running(executable: str, folder: Path, address: str) -> Iterator[Firefox]:
                 yield firefox
                 firefox.quit()
         finally:
-            try:
-                process.wait(10)
-            except subprocess.TimeoutExpired:
-                process.terminate()
-                process.wait(20)
+            for end in (lambda: None, process.terminate, process.kill):  # `contained` ends what it started
+                end()
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(busy.stretched(15))
+                    break
 
 
 def _listening(process: subprocess.Popen[bytes], log: Path) -> str:

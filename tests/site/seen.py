@@ -15,13 +15,17 @@ from typing import TYPE_CHECKING, Any
 
 from axe_playwright_python.base import AXE_SCRIPT
 
-from hooks.cache import cached
-from hooks.results import reads
+from hooks import cache, results
+from tests.anew import anew
 from tests.site.pages import ROOT
 from tests.site.survey import WIDTHS, Look
 
 if TYPE_CHECKING:
     from tests.plugin_ahead import Run
+
+
+# A look goes on beside the tests, and these change the folder of the cache, and what they ask of it.
+_cached, READS = anew(cache).cached, results.reads()
 
 
 class _MissingError(Exception):
@@ -67,7 +71,7 @@ def kept(name: str) -> dict[str, Any]:
     def make() -> str:
         raise _MissingError
 
-    looks: dict[str, Any] = json.loads(cached("looks", [name], make) if reads() else make())
+    looks: dict[str, Any] = json.loads(_cached("looks", [name], make) if READS else make())
     return looks
 
 
@@ -100,5 +104,5 @@ def look_at(run: Run, executable: str, address: str, site: Path, paths: list[str
         new = read(path, looks)
         found |= new
         if all(clean(seen) for seen in new.values()):
-            cached("looks", [names[path]], partial(json.dumps, looks))
+            _cached("looks", [names[path]], partial(json.dumps, looks))
     return found

@@ -22,6 +22,7 @@ PAGES = (
 SHOWN = (
     *(".bin", ".css", ".csv", ".ipynb", ".jpg", ".js", ".json", ".keras", ".md", ".mjs", ".png", ".proto", ".py"),
     *(".sh", ".svg", ".toml", ".txt", ".woff2", ".yaml", ".yml"),
+    *(".markdown", ".mdown", ".mkd", ".mkdn"),  # MkDocs makes pages of these: `nav` refuses them
 )
 PAGE = "a page of HTML or XML is published as it is: with no check, and no security policy"
 CURE = "take it out"

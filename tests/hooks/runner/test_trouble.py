@@ -149,7 +149,8 @@ def test_a_supervisor_that_is_killed_is_named_and_takes_its_program_along(
 
 def test_a_supervisor_that_falls_silent_is_given_up(program: Make, tmp_path: Path) -> None:
     own = anew(runs)
-    own.PATIENCE = 0.5
+    own.PATIENCE, own.busy = 0.5, anew(busy)
+    own.busy.MOST = 4
     with own.Runner(preload=("json",), limit=1) as runner:
         future, supervisor, itself, fork = begun(runner, program, tmp_path, 4)
         os.kill(supervisor, signal.SIGSTOP)

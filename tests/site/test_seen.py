@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hooks import cache
+from hooks import cache, results
 from tests.anew import anew
 from tests.site import seen
 from tests.site.survey import WIDTHS, Look
@@ -39,9 +39,10 @@ def looked(site: Path) -> Callable[[], list[str]]:
     The pages of this session may be looked at and kept meanwhile.
     """
     own, kept = anew(seen), anew(cache)
-    kept.FOLDER, own.cached = site.parent / "cache", kept.cached
+    kept.FOLDER, own._cached = site.parent / "cache", kept.cached
 
     def look() -> list[str]:
+        own.READS = results.reads()  # what a session asks when it begins
         opened: list[str] = []
 
         def run(command: list[str], *, text: str = "", **_: Any) -> str:

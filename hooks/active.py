@@ -1,6 +1,6 @@
 """Files that a browser would run at their own address: the build writes a security policy into pages alone (`csp`).
 
-HTML and XML are pages, whatever they hold; a drawing in SVG is one too, and may hold scripts.
+HTML and XML are pages, whatever they hold, so kinds are named that are none; a drawing in SVG may hold scripts.
 """
 
 from __future__ import annotations
@@ -14,17 +14,12 @@ from hooks.errors import GuideError
 if TYPE_CHECKING:
     from pathlib import Path
 
-PAGES = (
-    *(".htm", ".html", ".shtml", ".xht", ".xhtml"),
-    *(".atom", ".mathml", ".mml", ".rdf", ".rss", ".xml", ".xsd", ".xsl", ".xslt"),
-)
-# Other kinds: a browser shows these as text, as a picture, or saves them. Many not named here are XML by their type.
+# Kinds that a browser shows as text or as a picture, or saves. Hosts serve many others as XML, in which scripts run.
 SHOWN = (
-    *(".bin", ".css", ".csv", ".ipynb", ".jpg", ".js", ".json", ".keras", ".md", ".mjs", ".png", ".proto", ".py"),
+    *(".bin", ".css", ".csv", ".ipynb", ".jpg", ".js", ".json", ".keras", ".mjs", ".png", ".proto", ".py"),
     *(".sh", ".svg", ".toml", ".txt", ".woff2", ".yaml", ".yml"),
-    *(".markdown", ".mdown", ".mkd", ".mkdn"),  # MkDocs makes pages of these: `nav` refuses them
 )
-PAGE = "a page of HTML or XML is published as it is: with no check, and no security policy"
+PAGE = "a file of this kind is published as it is, and a browser may run it as a page, with no security policy"
 CURE = "take it out"
 # In any namespace; of HTML, every element.
 _ELEMENTS = {"foreignobject", "handler", "script"}
@@ -32,19 +27,15 @@ _HTML = "http://www.w3.org/1999/xhtml"
 
 
 def is_page(name: str) -> bool:
-    """Tell whether a browser shows a file of this name as a page, whatever it holds."""
-    return name.lower().endswith(PAGES)
+    """Tell whether a browser may run a file of this name as a page, whatever it holds."""
+    return not name.lower().endswith(SHOWN)
 
 
 def wrong(file: Path) -> GuideError | None:
-    """Return the error for a file below `docs/` that a browser would run as it is; None for all others."""
+    """Return the error for a file that is published as it is, and that a browser would run; None for all others."""
     if is_page(file.name):
-        return GuideError(file, 0, PAGE, "write it in Markdown")
-    if file.suffix.lower() not in SHOWN:
-        cause = f"a file of the kind '{file.suffix}' is not published: browsers may run some kinds as pages"
-        return GuideError(
-            file, 0, cause, "save it as another kind, or add the kind to SHOWN in hooks/active.py if none does"
-        )
+        cure = "write a page in Markdown; a kind that no browser runs belongs in SHOWN in hooks/active.py"
+        return GuideError(file, 0, PAGE, cure)
     found = in_drawing(file.read_bytes()) if file.suffix.lower() == ".svg" else None
     return found and GuideError(file, found[0], found[1], CURE)
 

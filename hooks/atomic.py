@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,11 +17,13 @@ if TYPE_CHECKING:
 def alone(file: Path) -> Iterator[None]:
     """Hold off other processes that add to `file` and ask for this too; its folder must be there.
 
-    The folder itself is locked: a file for it would stay behind, and `file` is replaced meanwhile.
+    The folder itself is locked: a file for it would stay behind, and `file` is replaced meanwhile. Where its file
+    system cannot lock a folder, as some on a network cannot, nobody is held off.
     """
     folder = os.open(file.parent, os.O_RDONLY)
     try:
-        fcntl.flock(folder, fcntl.LOCK_EX)
+        with suppress(OSError):
+            fcntl.flock(folder, fcntl.LOCK_EX)
         yield
     finally:
         os.close(folder)

@@ -92,8 +92,8 @@ def record(script: Path, *, device: str, hardware: str) -> Path:
     if labs.sha256(script) != ran:
         raise GuideError(script, 0, "this lab changed while it ran", "run it again")
     for line, cell in zip(_lines(script, notebook), notebook.cells, strict=True):
-        if named := here.named(json.dumps(cell.get("outputs", []))):
-            raise GuideError(script, line, f"its record would name a place of this machine ({named})", here.CURE)
+        if cause := here.named("its record", json.dumps(cell.get("outputs", []))):
+            raise GuideError(script, line, cause, here.CURE)
     notebook.metadata["guide"] = {
         "sha256": ran,
         "device": device,

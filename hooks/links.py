@@ -33,7 +33,7 @@ LOCAL = ("", "http", "https")
 
 
 @dataclass
-class _Page:
+class Held:
     """What one page holds: its ids, where it leads, what it fetches, and images without a text."""
 
     ids: dict[str, int] = field(default_factory=dict)
@@ -42,7 +42,7 @@ class _Page:
     mute: list[str] = field(default_factory=list)
 
     @classmethod
-    def of(cls, html: str) -> _Page:
+    def of(cls, html: str) -> Held:
         """Return what a page holds."""
         page = cls()
         for element in tree.read(html).walk():
@@ -86,9 +86,9 @@ def check(site: Path, *, site_url: str, sources: Mapping[str, Path], root: Path)
         sources: for a page's path in the site (`a/index.html`) the file it was written in; errors name its line.
         root: the project, to shorten the paths of messages.
     """
-    pages: dict[str, _Page] = {}
+    pages: dict[str, Held] = {}
     for file in sorted(site.rglob("*.html")):
-        pages[file.relative_to(site).as_posix()] = _held(file.read_text("utf8"))
+        pages[file.relative_to(site).as_posix()] = held(file.read_text("utf8"))
     errors: list[GuideError] = []
     missed: dict[str, dict[str, GuideError]] = {}
     base = site_url.rstrip("/") + "/"
@@ -127,8 +127,9 @@ def readable(address: str) -> bool:
     return True
 
 
-def _held(html: str) -> _Page:
-    return _Page(**remember("links", [html], lambda: asdict(_Page.of(html))))
+def held(html: str) -> Held:
+    """Return what a page holds; kept until it changes."""
+    return Held(**remember("links", [html], lambda: asdict(Held.of(html))))
 
 
 @dataclass(frozen=True)
@@ -173,7 +174,7 @@ def _resource(url: str, here: str, base: str, files: set[str], place: _Place) ->
 
 
 def _link(
-    url: str, here: str, base: str, *, files: set[str], pages: Mapping[str, _Page], place: _Place
+    url: str, here: str, base: str, *, files: set[str], pages: Mapping[str, Held], place: _Place
 ) -> GuideError | None:
     parts = urlsplit(url)
     if parts.scheme == "javascript":

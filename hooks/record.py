@@ -192,9 +192,8 @@ def _settle(program: Program, device: str, result: Result, *, check: bool, slow:
     if result.idle:
         why = "it hides the GPU or puts nothing on it, so no record is written: its record for the CPU says all"
         return Outcome(program.path, "idle", result.seconds, why)
-    if named := here.named(records.to_text(fresh)):
-        why = f"its record would name a place of this machine ({named}): {here.CURE}"
-        return Outcome(program.path, "failed", result.seconds, why)
+    if cause := here.named("its record", records.to_text(fresh)):
+        return Outcome(program.path, "failed", result.seconds, f"{cause}: {here.CURE}")
     same = old is not None and old.versions == fresh.versions and not _differences(program, device, old, fresh)
     if slow and old is not None and same and (old.sha256, old.hardware) == (fresh.sha256, fresh.hardware):
         slow = fresh.seconds < old.seconds
@@ -221,8 +220,7 @@ def _settle_lock(program: Program, lock: str, result: Result, *, check: bool) ->
         fresh = locks.outcome_of(program, lock, result, today)
         found = locks.unexpected(program, lock, fresh) if check else []
         if not check:
-            if named := here.named("\n".join(fresh.said)):
-                cause = f"its outcome would name a place of this machine ({named})"
+            if cause := here.named("its outcome", "\n".join(fresh.said)):
                 raise GuideError(program.file, 0, cause, here.CURE)
             locks.write(lock, {program.path: fresh})
     except (GuideError, OSError) as error:

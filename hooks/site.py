@@ -110,7 +110,8 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Stop for a page that is not made here, and for a lab that none can be made of; a preview goes on without it."""
     root = settings.root_of(config)
-    written = [Path(file.abs_src_path) for file in files if file.abs_src_path]
+    # A page in Markdown is not published as it is.
+    written = [Path(file.abs_src_path) for file in files if file.abs_src_path and not file.is_documentation_page()]
     ours = [path for path in written if path.is_relative_to(config.docs_dir)]
     loud.report([found for path in ours if (found := active.wrong(path))])
     wrong = labs.unreadable(root)

@@ -173,7 +173,7 @@ def _bezier(
 
 @functools.cache
 def _font(size: int, *, bold: bool = False) -> ImageFont.FreeTypeFont:
-    """Return DejaVu Sans from Matplotlib's files, set as every machine can: the other layout needs a library of it."""
+    """Return DejaVu Sans from Matplotlib's files, in the layout that Pillow always has: the same on every machine."""
     spec = find_spec("matplotlib")
     folder = Path(spec.origin if spec and spec.origin else "").parent / "mpl-data" / "fonts" / "ttf"
     file = folder / ("DejaVuSans-Bold.ttf" if bold else "DejaVuSans.ttf")

@@ -45,7 +45,7 @@ def build(recompute):
 
 
 def step_of(model, optimizer, wait):
-    """Return a compiled step; with `wait` no weight is updated before all gradients are there."""
+    """Return a compiled step; with `wait` no weight changes before all gradients are there."""
     weights = model.trainable_variables
     optimizer.build(weights)
 
@@ -133,9 +133,9 @@ for name, (traced, run) in found.items():
 claims = {
     "traced_in_order": all(traced == 0 for traced, _ in found.values()),
     "without_recomputing_in_order": found["nothing is recomputed"][1] == 0,
-    "recomputed_reads_lose_their_order": found["recomputed"][1] == BLOCKS,
-    "fit_loses_it_too": found["recomputed, in fit"][1] == BLOCKS,
+    "recomputed_reads_lose_their_order": found["recomputed"][1] > 0,
+    "fit_loses_it_too": found["recomputed, in fit"][1] > 0,
     "waiting_for_all_gradients_cures": found["recomputed, all gradients first"][1] == 0,
     "global_clipnorm_cures": found["recomputed, global_clipnorm"][1] == 0,
 }
-measures = {"blocks": BLOCKS}
+measures = {"unordered": found["recomputed"][1]}

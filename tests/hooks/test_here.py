@@ -24,20 +24,21 @@ RUN = "/tmp/guide-a1b2c3_d"
         (f"{RUN}/matplotlib/fonts", "matplotlib/fonts"),
         (f"{RUN}/path-x9y8z7w6/node", "path-x9y8z7w6/node"),
         ("/var/folders/q/guide-lab-a1b2c3_d/out.png", "out.png"),
+        ("/tmp/guide-kernel-a1b2c3_d/kernel.json", "kernel.json"),
         (f"{ROOT}/hooks/here.py:3", "hooks/here.py:3"),
         (f"({ROOT})", "()"),
     ],
 )
 def test_a_place_is_found(text: str, rest: str) -> None:
     """Also at the start of a line of a text that stands in JSON."""
-    assert here.named(text)
-    assert here.named(json.dumps({"output": f"first\n{text}"}))
+    assert here.named("it", text)
+    assert here.named("it", json.dumps({"output": f"first\n{text}"}))
     assert here.without(text) == rest
 
 
 @pytest.mark.parametrize("text", ["/tmp/a/guide-ab/3", "/tmp/guide-book", f"{ROOT}s/a", f"x{ROOT}", "keras/src/a.py"])
 def test_another_path_is_none(text: str) -> None:
-    assert here.named(text) == ""
+    assert here.named("it", text) == ""
     assert here.without(text) == text
 
 
@@ -45,5 +46,5 @@ def test_a_project_with_a_short_path_does_not_hide_others(monkeypatch: pytest.Mo
     """Containers have their sources in `/src`, and so has Keras."""
     monkeypatch.setattr("hooks.errors.ROOT", "/src")
     own = anew(here)
-    assert own.named("keras/src/layers.py") == ""
-    assert own.named("File /src/hooks/a.py") == "/src/hooks/a.py"
+    assert own.named("it", "keras/src/layers.py") == ""
+    assert own.named("it", "File /src/hooks/a.py") == "it would name a place of this machine (/src/hooks/a.py)"

@@ -274,7 +274,7 @@ def test_a_file_beside_a_program_is_no_page(tmp_path: Path, name: str) -> None:
     write(tmp_path, text)
     (tmp_path / "strategies" / name).write_text("<script>alert(1)</script>")
     error = mistake(tmp_path, text)
-    assert error.cause.startswith(f"[tool.guide] names '{name}' in files, but a page of HTML or XML is published")
+    assert error.cause.startswith(f"[tool.guide] names '{name}' in files, but a file of this kind is published")
     assert error.line == line_of(text, "# files")
 
 

@@ -621,14 +621,14 @@ MUTATIONS = [
         "docs/assets/raw.html",
         None,
         "<script>alert(1)</script>\n",
-        "docs/assets/raw.html: a page of HTML or XML is published as it is",
+        "docs/assets/raw.html: a file of this kind is published as it is",
     ),
     Mutation(
         "a page of XHTML",
         "docs/assets/raw.xht",
         None,
         '<html xmlns="http://www.w3.org/1999/xhtml"><script>alert(1)</script></html>\n',
-        "docs/assets/raw.xht: a page of HTML or XML is published as it is",
+        "docs/assets/raw.xht: a file of this kind is published as it is",
     ),
     Mutation(
         "a drawing with a script",
@@ -642,7 +642,7 @@ MUTATIONS = [
         PROGRAM,
         "# devices = 0\n",
         '# devices = 0\n# files = ["raw.html"]\n',
-        "plain.py:7: [tool.guide] names 'raw.html' in files, but a page of HTML or XML is published as it is",
+        "plain.py:7: [tool.guide] names 'raw.html' in files, but a file of this kind is published as it is",
     ),
     Mutation(
         "two pages of one address",

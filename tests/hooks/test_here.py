@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 from hooks import here
 from hooks.errors import ROOT
-from tests.anew import anew
 
 RUN = "/tmp/guide-a1b2c3_d"
 
@@ -42,9 +42,8 @@ def test_another_path_is_none(text: str) -> None:
     assert here.without(text) == text
 
 
-def test_a_project_with_a_short_path_does_not_hide_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_project_with_a_short_path_does_not_hide_others() -> None:
     """Containers have their sources in `/src`, and so has Keras."""
-    monkeypatch.setattr("hooks.errors.ROOT", "/src")
-    own = anew(here)
-    assert own.named("it", "keras/src/layers.py") == ""
-    assert own.named("it", "File /src/hooks/a.py") == "it would name a place of this machine (/src/hooks/a.py)"
+    named, _ = here._patterns(Path("/src"))
+    assert named.search("keras/src/layers.py") is None
+    assert (named.search("File /src/hooks/a.py") or [""])[0] == "/src/hooks/a.py"

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from hooks import errors, interpreter, launch, yaml_lines
+from hooks import errors, interpreter, launch, node, yaml_lines
 
 if TYPE_CHECKING:
     from hooks.blocks import Block
@@ -120,15 +120,16 @@ def _console(block: Block, _root: Path) -> None:
 
 
 def _javascript(block: Block, _root: Path) -> None:
-    node = shutil.which("node", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
-    if node is None:
-        raise CheckError("there is no Node to run it: `make test` installs one; else see https://nodejs.org")
+    try:
+        command = node.path()
+    except FileNotFoundError as missing:
+        raise CheckError(str(missing)) from None
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "block.mjs"
         file.write_text(block.code, "utf8")
-        _call([node, "--check", str(file)])
+        _call([command, "--check", str(file)])
         if block.run != "no":
-            _call([node, str(file)], cwd=Path(folder))
+            _call([command, str(file)], cwd=Path(folder))
 
 
 def _json(block: Block, _root: Path) -> None:

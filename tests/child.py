@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import psutil
 
-from tests.until import PATIENCE, until
+from tests.until import LONG, PATIENCE, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 # Leaves a process behind. It is bash for a moment, then `setsid`, then `sleep`.
-LEAVES = "setsid sleep 60 > /dev/null 2>&1 & until grep -q ^sleep /proc/$!/cmdline; do sleep 0.05; done"
+LEAVES = f"setsid sleep {LONG} > /dev/null 2>&1 & until grep -q ^sleep /proc/$!/cmdline; do sleep 0.05; done"
 
 
 def start(command: Sequence[str], **options: Any) -> subprocess.Popen[str]:

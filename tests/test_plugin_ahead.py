@@ -20,14 +20,14 @@ from hooks.errors import ROOT
 from tests import child, plugin_ahead
 from tests.anew import anew
 from tests.plugin_ahead import Ahead
-from tests.until import until
+from tests.until import LONG, until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tests.plugin_ahead import Run
 
-SLEEPS = "import sys, time; print('up', flush=True); time.sleep(600)"
+SLEEPS = f"import sys, time; print('up', flush=True); time.sleep({LONG})"
 
 
 @pytest.fixture
@@ -146,7 +146,7 @@ def test_what_a_process_started_is_ended_with_it(seconds: int, tmp_path: Path, m
     """It holds the pipes that the output is read from, and does not heed that its parent has ended."""
     monkeypatch.setattr(plugin_ahead, "PATIENCE", 2)
     ahead, over = Ahead(), tmp_path / "over"
-    command = ["sh", "-c", f"(sleep 40; touch {over}) & wait"]
+    command = ["sh", "-c", f"(sleep {LONG}; touch {over}) & wait"]
     ahead.begin(session(("a", "seen")), "seen", lambda run: run(command, seconds=seconds))
     if seconds == 600:
         until(lambda: len(holders(over)) == 2, "the shell and what it started")

@@ -148,7 +148,7 @@ def test_it(number):
         first.touch()
         assert False, "the first"
     second.touch()
-    time.sleep(60)
+    time.sleep({long})
 """
 
 
@@ -158,7 +158,7 @@ def test_nothing_outlives_a_run_that_is_killed(how: signal.Signals, tmp_path: Pa
     there, temporary = tmp_path / "there", tmp_path / "tmp"
     temporary.mkdir()
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    (tmp_path / "test_it.py").write_text(FAILS_THEN_WAITS.format(there=str(there)))
+    (tmp_path / "test_it.py").write_text(FAILS_THEN_WAITS.format(there=str(there), long=LONG))
     command = [sys.executable, "-m", "tests.sturdy", "--runs", "1", "--load", "-c", str(tmp_path / "pytest.ini")]
     command += ["-p", "no:cacheprovider", str(tmp_path)]
     env = {**os.environ, "TMPDIR": str(temporary)}

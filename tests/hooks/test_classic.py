@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from hooks import busy, classic, offline
+from hooks import busy, classic, node, offline
 from hooks.errors import ROOT, GuideError
-from tests import node
 
 HELPER = "export function twice(n) {\n  return 2 * n;\n}\n"
 WIDGET = 'import { twice } from "./units.js";\n\nexport const widget = { show: (n) => twice(n) + 1 };\n'

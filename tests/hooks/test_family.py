@@ -14,6 +14,7 @@ import pytest
 from hooks import busy, family, interpreter
 from hooks.errors import ROOT
 from tests.child import LEAVES, PATIENCE, started
+from tests.until import LONG
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,8 +30,8 @@ def command(seconds: float, script: str) -> list[str]:
         (50, "echo said; echo too >&2", ""),
         (50, "echo said; exit 124", "exit status 124"),
         (50, "echo said; kill -9 $$", "exit status -9"),
-        (8, "echo said; sleep 60", r"it still ran after [\d.]+ s and was killed"),  # 8, or more on a busy machine
-        (50, f"echo said; {LEAVES}", r"it left running:\nsleep 60 \(process "),
+        (8, f"echo said; sleep {LONG}", r"it still ran after [\d.]+ s and was killed"),  # 8, or more on a busy machine
+        (50, f"echo said; {LEAVES}", rf"it left running:\nsleep {LONG} \(process "),
     ],
     ids=["good", "status", "killed", "slow", "left"],
 )
@@ -51,7 +52,7 @@ def test_a_process_ends_where_its_parent_had_ended_before_it_asked(parent: str, 
 
 def test_a_command_ends_with_the_process_that_ran_it(tmp_path: Path) -> None:
     """Also where that was killed and could do nothing, and a grandchild has a session of its own."""
-    script = f"setsid sleep 60 & echo $! > {tmp_path}/new; mv {tmp_path}/new {tmp_path}/pid; sleep 60"
+    script = f"setsid sleep {LONG} & echo $! > {tmp_path}/new; mv {tmp_path}/new {tmp_path}/pid; sleep {LONG}"
     code = f"import subprocess; subprocess.run({command(50, script)!r})"
     with started([sys.executable, "-c", code]) as parent:
         parent.wait_for((tmp_path / "pid").exists)

@@ -12,11 +12,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from hooks import busy, errors, feed, machines, redirects, structured
+from hooks import busy, errors, feed, machines, node, redirects, structured
 from hooks.errors import GuideError
 from hooks.records import Record
 from hooks.used import Question
-from tests import node
 
 SITE = ("Guide", "https://example.org/guide/")
 ATOM = "{http://www.w3.org/2005/Atom}"

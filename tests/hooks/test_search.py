@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from hooks import busy
-from tests import node
+from hooks import busy, node
 
 SCRIPT = Path(__file__).resolve().parents[2] / "docs" / "assets" / "search.js"
 DOCS = [

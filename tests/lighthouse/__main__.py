@@ -13,8 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from hooks import leave
-from tests import node
+from hooks import leave, node
 from tests.site import chromium
 from tests.site.pages import PAGES, QUIZ_PAGE, ROOT
 from tests.site.serve import address, reserved, serving

@@ -31,7 +31,7 @@ pathlib.Path(values["model_base_path"], "arguments").write_text(" ".join(sys.arg
 wanted = [int(values["port"]), int(values["rest_api_port"])]
 listening = [socket.create_server(("127.0.0.1", port)) for port in wanted]
 print("server: gRPC", listening[0].getsockname()[1], "REST", listening[1].getsockname()[1], flush=True)
-time.sleep(60)
+time.sleep(600)
 """
 FAILS = 'import sys; sys.exit("no versions of servable digits")'
 # Names the unknown flag first, then all that it knows, in bytes that are no text too.

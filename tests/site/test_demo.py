@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from hooks import busy
+from hooks import busy, node
 from hooks.errors import ROOT
 from hooks.programs import SNIPPETS
-from tests import node
 from tests.site.survey import STICKING_OUT, TARGET_SIZE, WIDTHS
 from tests.site.visit import visit
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hooks import busy, programs, records, widget
-from tests import node
+from hooks import busy, node, programs, records, widget
 from tests.site.survey import WIDTHS
 from tests.site.until import until
 from tests.site.visit import DRAWN, visit

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 import pytest
 
-from tests import node
+from hooks import node
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def test_the_node_of_the_environment_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -16,11 +18,10 @@ def test_the_node_of_the_environment_comes_first(tmp_path: Path, monkeypatch: py
         folder.mkdir(parents=True)
         (folder / "node").write_text("#!/bin/sh\n")
         (folder / "node").chmod(0o755)
-    monkeypatch.setattr(node, "sys", SimpleNamespace(executable=str(ours / "python")))
     monkeypatch.setenv("PATH", str(others))
-    assert node.path() == str(ours / "node")
+    assert node.path(ours) == str(ours / "node")
     (ours / "node").unlink()
-    assert node.path() == str(others / "node")
+    assert node.path(ours) == str(others / "node")
     (others / "node").unlink()
-    with pytest.raises(pytest.fail.Exception, match="no Node found"):
-        node.path()
+    with pytest.raises(FileNotFoundError, match="there is no Node to run it"):
+        node.path(ours)

@@ -24,7 +24,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import psutil
 
@@ -33,7 +33,7 @@ from hooks.errors import ROOT
 from tests import child, ledger
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Callable, Generator, Iterator
 
     import pytest
 
@@ -175,7 +175,9 @@ class Outcome(NamedTuple):
     tests: dict[str, int]
 
 
-def repeat(runs: int, at_once: int, seed: int, arguments: list[str]) -> Generator[Outcome]:
+def repeat(
+    runs: int, at_once: int, seed: int, arguments: list[str], stopped: Callable[[Outcome], object] = lambda _: None
+) -> Generator[Outcome]:
     """Run the tests again and again and yield each outcome; whoever stops early ends the runs that go on.
 
     What these had said is printed.
@@ -185,6 +187,7 @@ def repeat(runs: int, at_once: int, seed: int, arguments: list[str]) -> Generato
         at_once: how many beside each other, in the same folder.
         seed: of the orders.
         arguments: for pytest.
+        stopped: is told the outcome of each run that was ended early.
     """
     waiting, running = list(range(runs)), list[Run]()
     try:
@@ -201,7 +204,7 @@ def repeat(runs: int, at_once: int, seed: int, arguments: list[str]) -> Generato
         with ThreadPoolExecutor(max(1, len(running))) as pool:
             list(pool.map(Run.stop, running))
         for run in running:
-            run.outcome()  # prints what had failed until then
+            stopped(run.outcome())
 
 
 def main() -> int:
@@ -216,25 +219,31 @@ def main() -> int:
     leftovers: list[str] = []
     whole = options.load and not arguments
     made_of = ledger.commit(ROOT) if whole else ""
-    with load(options.load), closing(repeat(options.runs, options.at_once, options.seed, arguments)) as outcomes:
-        for number, (failed, rest, seconds, seed, tests) in enumerate(outcomes, 1):
-            failures += failed
-            leftovers += rest
-            ended = ", ".join(f"{count} {word}" for word, count in tests.items())
+
+    def note(outcome: Outcome) -> None:
+        failed, rest, seconds, seed, tests = outcome
+        of = made_of if ledger.commit(ROOT) == made_of else f"{made_of.rstrip('+')}+"
+        facts: dict[str, Any] = {"seconds": seconds, "tests": tests, "failed": failed, "left": rest}
+        ledger.add(ledger.FILE, of, seed=seed, at_once=options.at_once, **facts)
+
+    def stopped(outcome: Outcome) -> None:
+        """Note a run that was ended early where a test of it had failed: else nobody would count it."""
+        if whole and any("::" in line for line in outcome.failed):
+            note(outcome)
+
+    wanted = (options.runs, options.at_once, options.seed, arguments, stopped)
+    with load(options.load), closing(repeat(*wanted)) as outcomes:
+        for number, outcome in enumerate(outcomes, 1):
+            failures += outcome.failed
+            leftovers += outcome.left
+            ended = ", ".join(f"{count} {word}" for word, count in outcome.tests.items())
             print(
-                f"run {number} of {options.runs}, seed {seed}: {seconds:.0f} s, {ended}, {len(rest)} left", flush=True
+                f"run {number} of {options.runs}, seed {outcome.seed}: {outcome.seconds:.0f} s, {ended}, "
+                f"{len(outcome.left)} left",
+                flush=True,
             )
             if whole:
-                ledger.add(
-                    ledger.FILE,
-                    made_of if ledger.commit(ROOT) == made_of else f"{made_of.rstrip('+')}+",
-                    seed=seed,
-                    at_once=options.at_once,
-                    seconds=seconds,
-                    tests=tests,
-                    failed=failed,
-                    left=rest,
-                )
+                note(outcome)
     for name, times in failures.most_common():
         word = "always" if times == options.runs else "flake"
         print(f"{word}: {name}: {times} of {options.runs} runs")

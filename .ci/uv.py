@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Print the path of a uv of the locked version; download it when the machine has none.
+"""Print the path of a uv of the locked minor version, no older than the locked one; download that if there is none.
 
 It needs a Python that uv.lock is made for and nothing else: no pip, no venv module. The wheel's address and SHA-256
 come from uv.lock, so the download is as pinned as every other dependency. The binary goes into .cache/uv/.
@@ -118,11 +118,15 @@ def download(entry: dict, target: Path) -> None:
 
 
 def main() -> None:
-    """Print the path of a uv that is at least the locked version."""
+    """Print the path of a uv that is at least the locked version.
+
+    One of the next minor version may not bring the build backend that pyproject.toml asks for, and would fetch it from
+    outside the lock: https://docs.astral.sh/uv/concepts/build-backend/
+    """
     entry = locked()
     wanted = tuple(int(n) for n in entry["version"].split("."))
     found = shutil.which("uv")
-    if found and version_of(found) >= wanted:
+    if found and wanted <= version_of(found) < (wanted[0], wanted[1] + 1):
         print(found)
         return
     target = ROOT / ".cache" / "uv" / f"uv-{entry['version']}"

@@ -21,6 +21,7 @@ SHOWN = (
 )
 PAGE = "a file of this kind is published as it is, and a browser may run it as a page, with no security policy"
 CURE = "take it out"
+LINK = "a symbolic link: what it leads to would be published, wherever that lies"
 # In any namespace; of HTML, every element.
 _ELEMENTS = {"foreignobject", "handler", "script"}
 _HTML = "http://www.w3.org/1999/xhtml"
@@ -32,7 +33,9 @@ def is_page(name: str) -> bool:
 
 
 def wrong(file: Path) -> GuideError | None:
-    """Return the error for a file that is published as it is, and that a browser would run; None for all others."""
+    """Return the error for a file that is published as it is, and is a link or what a browser would run; else None."""
+    if file.is_symlink():
+        return GuideError(file, 0, LINK, "put the file itself in its place")
     if is_page(file.name):
         cure = "write a page in Markdown; a kind that no browser runs belongs in SHOWN in hooks/active.py"
         return GuideError(file, 0, PAGE, cure)

@@ -77,7 +77,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     # Modules, which pages with drawings fetch one by one.
     for file in [one for one in files if one.src_uri.startswith(f"{widget.FOLDER}/") and one.src_uri.endswith(".js")]:
         files.remove(file)
-        files.append(File.generated(config, file.src_uri, content=f"{strip(file.content_string)}\n"))
+        text = strip(read(Path(file.abs_src_path or "")))
+        files.append(File.generated(config, file.src_uri, content=f"{text}\n"))
     return files
 
 

@@ -68,10 +68,10 @@ def check(source: str, file: str) -> None:
         GuideError: with the line of the key.
     """
     text, meta = _read(source, file)
+    _known(meta, KEYS, (), text, file)  # first: a misspelt key is not a missing one
     if "description" not in meta:
         cure = "write `description: ...` between two lines of --- at its top"
         raise GuideError(file, 1, "the page has no description", cure)
-    _known(meta, KEYS, (), text, file)
     _known(meta.get("search", {}), SEARCH, ("search",), text, file)
 
 

@@ -72,6 +72,9 @@ def parse(source: str) -> list[Term]:
             cure = "end its definition with a link to what says so: `[Title](https://...)`"
             raise GuideError(PAGE, line, f"the term {name!r} has no source", cure)
         attributes = (entry["attributes"] or "").split()
+        if unread := [one for one in attributes if one != ".unlinked" and not one.startswith("#")]:
+            cause = f"the term {name!r} has an attribute that nothing reads: {unread[0]}"
+            raise GuideError(PAGE, line, cause, "write `{.unlinked}` or `{#anchor}`")
         ident = next((one[1:] for one in attributes if one.startswith("#")), slugify(name, "-"))
         term = Term(name, ident, LINK.sub(r"\g<text>", text), line, ".unlinked" not in attributes)
         for form in {f"#{term.id}", *term.forms()}:

@@ -119,6 +119,15 @@ def current(program: Program, device: str = "cpu") -> Record:
     return record
 
 
+def outdated(program: Program, device: str = "cpu") -> GuideError | None:
+    """Return what `current` would raise; None where the record is current."""
+    try:
+        current(program, device)
+    except GuideError as found:
+        return found
+    return None
+
+
 def current_or_why(program: Program, device: str = "cpu") -> tuple[Record | None, str]:
     """Return the record of `program` and `""`; where it is not current, None and why, as `why_stale` says it.
 

@@ -46,7 +46,8 @@ def check(redirects: Any, pages: set[str]) -> None:
             cause, cure = f"the redirect of {old} leads to {target}, which is no page", "name the page of today"
         elif anchor and page != target:
             cause = f"the redirect of {old} leads to another page; an anchor can only move within its page"
-            cure = "keep a heading there that says where it went"
+            moved = redirects.get(page)
+            cure = f"write {moved}#{anchor} for {old}" if moved else "keep a heading there that says where it went"
         elif not anchor and page in pages:
             cause, cure = f"the redirect of {old} hides a page of that address", "remove it"
         if cause:

@@ -37,6 +37,7 @@ from hooks import (
     preview,
     programs,
     publish,
+    records,
     reference,
     selfcheck,
     settings,
@@ -202,6 +203,8 @@ def on_env(env: Environment, config: MkDocsConfig, files: Files) -> Environment:
         page.meta.update(verified=_verified(page, config), social=_social(page, config))
     cards_of_fresh = {path for page in fresh for path in used(settings.name_of(page, config)).programs}
     _build.programs = programs.paths() if whole else sorted(cards_of_fresh)
+    if not loud.serving():
+        loud.report([wrong for path in sorted(cards) if (wrong := records.outdated(reference.program_of(path)))])
     if gathering:
         _take_away(shown, config)
     _build.fresh.clear()

@@ -97,11 +97,11 @@ def test_the_wheel_of_this_machine_is_fetched_once(
     assert list(target.parent.iterdir()) == [target]
 
 
-@pytest.mark.parametrize("version", ["9.8.6", VERSION, "10.0.0"])
+@pytest.mark.parametrize("version", ["9.8.6", VERSION, "9.8.10", "9.9.0", "10.0.0"])
 def test_a_uv_of_the_machine_is_taken_where_it_is_new_enough(
     version: str, uv: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    taken = version != "9.8.6"
+    taken = version in {VERSION, "9.8.10"}
     own = tmp_path / "uv"
     own.write_text(binary(version))
     own.chmod(0o755)

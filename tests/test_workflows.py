@@ -20,7 +20,7 @@ ACTIONS = {"actions/download-artifact"}
 
 def jobs() -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield each job of each workflow, with its name."""
-    for file in sorted(FOLDER.glob("*.yml")):
+    for file in sorted(FOLDER.glob("*.y*ml")):
         for name, job in yaml.safe_load(file.read_text("utf8"))["jobs"].items():
             yield f"{file.name}: {name}", job
 

@@ -64,3 +64,26 @@ def test_other_drawings_are_published(of: str, tmp_path: Path) -> None:
     assert active.wrong(tmp_path / "a.svg") is None
     assert active.wrong(ROOT / "docs/assets/favicon.svg") is None
     assert active.wrong(tmp_path / "a.js") is None
+
+
+def test_a_symbolic_link_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "key.txt").write_text("secret")
+    (tmp_path / "a.txt").symlink_to(tmp_path / "key.txt")
+    found = active.wrong(tmp_path / "a.txt")
+    assert found
+    assert found.cause == active.LINK
+    assert active.wrong(tmp_path / "key.txt") is None
+
+
+def test_every_file_beside_the_pages_is_used() -> None:
+    """Each is published: nobody would notice one that was left there."""
+    docs = ROOT / "docs"
+    readers = [path for kind in ("*.md", "*.js", "*.css") for path in docs.rglob(kind)]
+    readers += [path for folder in ("hooks", "tests") for path in (ROOT / folder).rglob("*.py")]
+    readers += [*(ROOT / "hooks/theme").rglob("*.html"), ROOT / "mkdocs.yml", ROOT / "README.md"]
+    text = "".join(path.read_text("utf8") for path in readers)
+    files = [path for path in docs.rglob("*") if path.is_file() and path.suffix != ".md" and path.name[0] != "."]
+    # A page names its drawings by their stem.
+    named = {path: path.stem if path.parent.name == "widgets" else path.name for path in files}
+    found = [path for path, name in named.items() if path.parent != docs / "labs" and name not in text]
+    assert [path.relative_to(docs).as_posix() for path in found] == []

@@ -72,6 +72,10 @@ WRONG = {
     "twice": (f"### One\n\nA. {SOURCED}### one\n\nB. {SOURCED}", "7: the term 'one' stands twice: .* line 3"),
     "a plural": (f"### Ones\n\nA. {SOURCED}### One\n\nB. {SOURCED}", "7: the term 'One' stands twice: .* line 3"),
     "its anchor": (f"### One\n\nA. {SOURCED}### Two {{#one}}\n\nB. {SOURCED}", "7: the term 'Two' stands twice"),
+    "an attribute": (
+        f"### One {{.unlinkd}}\n\nA. {SOURCED}",
+        "3: the term 'One' has an attribute that nothing reads: .unlinkd",
+    ),
     "no space": (f"###One\n\nA. {SOURCED}", "3: this heading is no term"),
     "another level": (f"#### One\n\nA. {SOURCED}", "3: this heading is no term"),
 }

@@ -111,11 +111,13 @@ def test_a_current_record(program: programs.Program) -> None:
 
 def test_another_source_makes_it_stale(program: programs.Program) -> None:
     records.write(record_of(program))
+    assert records.outdated(program) is None
     program.file.write_text(SOURCE.replace("one thing", "two things"))
     edited = programs.load(program.path)
     assert records.state(edited) == "stale"
     with pytest.raises(GuideError, match=r"changed after it was recorded.*make record ARGS=strategies/one.py"):
         records.current(edited)
+    assert "changed after it was recorded" in str(records.outdated(edited))
 
 
 @pytest.mark.parametrize("name", ["tensorflow", "keras", "tf-keras"])

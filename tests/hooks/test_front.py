@@ -13,7 +13,7 @@ GOOD = "---\nhide: [toc]\ndescription: A page.\nsearch:\n  aliases: [A]\n  boost
 WRONG = {
     "nothing": (GOOD, "# A\n", "1: the page has no description"),
     "no key": (GOOD, "---\ndescription\n---\n# A\n", "1: the page has no description"),
-    "a misspelt description": ("description", "descripton", "3: .* no `descripton`.*did you mean `description`"),
+    "a misspelt description": ("description", "descriptions", "3: .* no `descriptions`.*did you mean `description`"),
     "a text that never ends": ("---\n# A", "# A", "1: the front matter never ends"),
     "no YAML": ("A page.", "A: page.", "3: the front matter is no YAML: mapping values"),
     "no day": ("A page.", "2026-13-45", "1: the front matter is no YAML: month must be"),

@@ -78,9 +78,9 @@ def test_a_symbolic_link_is_refused(tmp_path: Path) -> None:
 def test_every_file_beside_the_pages_is_used() -> None:
     """Each is published: nobody would notice one that was left there."""
     docs = ROOT / "docs"
-    readers = [path for kind in ("*.md", "*.js", "*.css") for path in docs.rglob(kind)]
-    readers += [path for folder in ("hooks", "tests") for path in (ROOT / folder).rglob("*.py")]
-    readers += [*(ROOT / "hooks/theme").rglob("*.html"), ROOT / "mkdocs.yml", ROOT / "README.md"]
+    readers = [path for kind in ("*.md", "*.js", "*.css", "*.json") for path in docs.rglob(kind)]
+    readers += [*(ROOT / "hooks").rglob("*.py"), *(ROOT / "snippets").glob("*/*.py")]
+    readers += [*(ROOT / "hooks/theme").rglob("*.html"), ROOT / "mkdocs.yml", *ROOT.glob("*.md")]
     text = "".join(path.read_text("utf8") for path in readers)
     files = [path for path in docs.rglob("*") if path.is_file() and path.suffix != ".md" and path.name[0] != "."]
     # A page names its drawings by their stem.

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from mkdocs.utils import get_relative_url
 
-from hooks import markup, programs, records
+from hooks import errors, markup, programs, records
 from hooks.errors import GuideError, line_of
 from hooks.lean import lean
 
@@ -54,12 +54,15 @@ def links(html: str, *, url: str, file: str, repository: Mapping[str, str], card
         cards: for a program the address of the page that holds its card.
 
     Raises:
-        GuideError: no page holds the card of a program that this page links to.
+        GuideError: no page holds the card of a program that this page links to, or a file it links to is not there.
     """
 
     def real(match: re.Match[str]) -> str:
         path, anchor = htmllib.unescape(match["path"]), match["anchor"] or ""
         if match["kind"] == "source":
+            if not (errors.ROOT / path).exists():
+                cause = f"a link to {path}, which the repository does not have"
+                raise GuideError(file, line_of(file, path), cause, "name a file or folder of it, from its root")
             target = source_url(repository, path) + anchor
         elif match["kind"] == "repository":
             target = repository_url(repository, path) + anchor

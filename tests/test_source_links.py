@@ -14,7 +14,6 @@ import pytest
 
 from hooks.errors import ROOT
 
-OWN = re.compile(r'/__source__/([^"#]+)')
 LINK = re.compile(
     r"https://github\.com/(?:keras-team|tensorflow)/(keras|tf-keras|tensorflow)/blob/([^/\s)]+)"
     r"/((?:keras|tf_keras|tensorflow/python)/[^\s)#\"]+\.py)(?:#L(\d+)(?:-L(\d+))?)?"
@@ -56,10 +55,3 @@ def test_they_lead_somewhere(package: str) -> None:
         elif link.ref.startswith("v") and link.ref != f"v{version(package)}":
             wrong.append(f"{link.place}: {link.ref} of {package}, while {version(package)} is locked")
     assert wrong == [], "\n".join(wrong)
-
-
-def test_links_to_files_of_this_repository_lead_to_files() -> None:
-    pages = sorted((ROOT / "docs").rglob("*.md"))
-    found = [(page.relative_to(ROOT), path) for page in pages for path in OWN.findall(page.read_text("utf8"))]
-    assert found
-    assert [f"{page}: {path}" for page, path in found if not (ROOT / path).exists()] == []

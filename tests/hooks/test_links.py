@@ -133,7 +133,10 @@ def test_style_sheets(tmp_path: Path) -> None:
     assert error.startswith("site/assets/site.css: the page fetches from an address that cannot be read")
 
 
-def test_placeholders_become_links() -> None:
+def test_placeholders_become_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guide_errors, "ROOT", tmp_path)
+    (tmp_path / "snippets/s").mkdir(parents=True)
+    (tmp_path / "snippets/s/a.py").write_text("")
     html = (
         '<a href="/__root__/programs/s/a.py" download="a.py">d</a><a href="/__source__/snippets/s/a.py#L3">s</a>'
         '<a href="/__program__/s/a.py">p</a><a href="/__repository__/">r</a>'
@@ -156,6 +159,16 @@ def test_a_program_without_a_card_is_named_with_its_line(tmp_path: Path, monkeyp
     (tmp_path / "page.md").write_text("# A\n\nIt took {{ s/a.py:b }} s.\n")
     with pytest.raises(GuideError, match=r"^page\.md:3: this page refers to s/a\.py"):
         publish.links('<a href="/__program__/s/a.py">p</a>', url="", file="page.md", repository=REPOSITORY, cards={})
+
+
+def test_a_file_that_the_repository_does_not_have_is_named_with_its_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guide_errors, "ROOT", tmp_path)
+    link = '<a href="/__source__/snippets/s/b.py#L3">b</a>'
+    (tmp_path / "page.md").write_text(f"# A\n\n{link}\n")
+    with pytest.raises(GuideError, match=r"^page\.md:3: a link to snippets/s/b\.py, which the repository does not"):
+        publish.links(link, url="", file="page.md", repository=REPOSITORY, cards={})
 
 
 def test_the_reason_stands_under_its_block() -> None:

@@ -34,8 +34,9 @@ def main() -> int:
     asked = parser.parse_args()
     pages = asked.pages or [page for page in ASKED if page in PAGES]
     failed = 0
+    browser = chromium.wanted()
     with reserved() as port, tempfile.TemporaryDirectory() as folder:
-        env = {**os.environ, "SITE_URL": address(port), "CHROME_PATH": chromium.path(), "NO_MKDOCS_2_WARNING": "1"}
+        env = {**os.environ, "SITE_URL": address(port), "CHROME_PATH": browser, "NO_MKDOCS_2_WARNING": "1"}
         build = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", folder]
         subprocess.run(build, cwd=ROOT, env=env, check=True, timeout=600)
         with serving(Path(folder), port) as served:

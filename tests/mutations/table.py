@@ -652,6 +652,13 @@ MUTATIONS = [
         "docs/labs/tiny.ipynb and docs/labs/tiny.md have one address",
     ),
     Mutation(
+        "a link to a file that the repository does not have",
+        PAGE,
+        "Just words.\n```",
+        'Just words.\n```\n\nSee <a href="/__source__/tests/none.py">it</a>.',
+        "plain.md:68: a link to tests/none.py, which the repository does not have",
+    ),
+    Mutation(
         "a page of nav that does not exist",
         CONFIG,
         "how.md",

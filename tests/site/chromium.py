@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -51,3 +52,12 @@ def path() -> str:
     if os.environ.get("CI") == "true":
         pytest.fail(HOW, pytrace=False)
     pytest.skip(HOW)
+
+
+def wanted() -> str:
+    """Return the browser's path, for a command that is no test.
+
+    Raises:
+        SystemExit: there is none; the message says how to get one.
+    """
+    return found() or sys.exit(HOW)

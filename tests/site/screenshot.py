@@ -53,11 +53,12 @@ def shrink(file: Path, colours: int) -> None:
 
 def main() -> int:
     """Build the site, take the pictures and check their size."""
+    executable = chromium.wanted()
     with reserved() as port, TemporaryDirectory() as folder, sync_playwright() as playwright:
         command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", folder]
         environment = {**os.environ, "SITE_URL": address(port), "NO_MKDOCS_2_WARNING": "1"}
         subprocess.run(command, cwd=ROOT, env=environment, check=True, timeout=busy.stretched(builds.SECONDS))
-        browser = playwright.chromium.launch(executable_path=chromium.path(), args=chromium.FLAGS)
+        browser = playwright.chromium.launch(executable_path=executable, args=chromium.FLAGS)
         with serving(Path(folder), port) as home:
             screenshot(browser, home, SCREENSHOT)
         icon(browser, ICON)

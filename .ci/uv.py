@@ -42,9 +42,12 @@ def locked() -> dict:
     """Return uv's own entry in uv.lock.
 
     Raises:
-        SystemExit: the lock holds no packages for the Python that runs this.
+        SystemExit: the lock holds no packages for the Python that runs this, or cannot be read.
     """
-    lock = tomllib and tomllib.loads((ROOT / "uv.lock").read_text("utf8"))
+    try:
+        lock = tomllib and tomllib.loads((ROOT / "uv.lock").read_text("utf8"))
+    except (OSError, ValueError) as error:
+        sys.exit(f"uv.py: uv.lock cannot be read ({error}): take it from git again, or lock anew")
     if not lock or not fits(lock["requires-python"]):
         wanted = f"The packages are locked for Python {lock['requires-python']}" if lock else "3.11 or later is needed"
         sys.exit(

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 # The first that a zip archive can hold: 1980-01-02, for sources that have no history.
 EARLIEST = 315_619_200
+# The last: 2107-12-30.
+LATEST = 4_354_732_800
 SECONDS = 60
 
 
@@ -27,10 +29,14 @@ def of_sources(root: Path) -> int:
         root: the project's folder.
 
     Raises:
-        GuideError: git takes too long, or refuses; the bytes of the site would be others.
+        GuideError: git takes too long, or refuses; the bytes of the site would be others. Or `SOURCE_DATE_EPOCH` is
+            later than a zip archive can hold.
     """
     named = os.environ.get("SOURCE_DATE_EPOCH", "")
     if named.isascii() and named.isdecimal():
+        if int(named) > LATEST:
+            cause, cure = f"SOURCE_DATE_EPOCH is {named}, which comes after 2107", "give it in seconds since 1970"
+            raise errors.GuideError(root, 0, cause, cure)
         return max(int(named), EARLIEST)
     command = ["git", "-C", str(root), "log", "-1", "--format=%ct"]
     seconds = busy.stretched(SECONDS)

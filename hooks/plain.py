@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from typing import Any
 
 NAMES = ("claims", "measures", "errors", "figures", "tables")
@@ -67,6 +68,8 @@ def _plain(value: Any, where: str, digits: int) -> Any:
             raise NotPlainError(f"{where} is {value}, a record cannot hold that")
         return float(f"{value:.{digits}g}")
     if isinstance(value, int):
+        if abs(value) > sys.float_info.max:
+            raise NotPlainError(f"{where} is larger than any float, nothing can compare or draw it")
         return int(value)
     if isinstance(value, (list, tuple)):
         return [_plain(item, f"{where}[{at}]", digits) for at, item in enumerate(value)]

@@ -149,6 +149,7 @@ class Preview:
         self.lock = RLock()
         self.seen = self._sources()
         self.shown = self._shown()
+        self.titles = self._titles()
         self.stale = self.failed = False
 
     def rebuild(self) -> None:
@@ -206,6 +207,7 @@ class Preview:
         self.failed = True
         try:
             self.whole()
+            self.titles = self._titles()
             self.stale = self.failed = False
         finally:
             shutil.rmtree(self.site if self.failed else before)
@@ -244,11 +246,11 @@ class Preview:
         if not _last:
             return False
         config, files = _last.config, _last.files
-        titles = {page.url: page.title for page in touched}
         kept.forget()
         for page in touched:
             page.content = pages.render(page, config, files)
-        if titles != {page.url: page.title for page in touched}:
+        # A page that has a mistake has its new title already: what counts is what the menus show.
+        if self.titles != self._titles():
             return False
         env = config.plugins.on_env(_last.env, config=config, files=files) or _last.env
         for page in touched:
@@ -257,6 +259,9 @@ class Preview:
         if touched:
             _last.write(config)
         return True
+
+    def _titles(self) -> dict[str, Any]:
+        return {page.url: page.title for page in self._pages()}
 
     def _pages(self) -> list[Page]:
         return [file.page for file in _last.files.documentation_pages() if file.page] if _last else []

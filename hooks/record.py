@@ -129,7 +129,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code: 1 where a program failed or, with `--check`, differs."""
     parser = argparse.ArgumentParser(prog="make record ARGS=...", description=__doc__, allow_abbrev=False)
     parser.add_argument(
-        "patterns", nargs="*", metavar="PATTERN", help="programs to run (default: all without a record)"
+        "patterns", nargs="*", metavar="PATTERN", help="programs to run (default: all without a current record)"
     )
     parser.add_argument("--device", choices=sorted(devices.TABLE), default="cpu", help="where to run (default: cpu)")
     parser.add_argument("--missing", action="store_true", help="run only programs that have no record at all")
@@ -160,7 +160,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("interrupted: all processes are ended; the records written so far stay", file=sys.stderr)
         return 128 + signal.SIGINT
     if options.lock and not options.check and not outcomes:
-        locks.write(options.lock, {})  # programs may be gone
+        try:
+            locks.write(options.lock, {})  # programs may be gone
+        except (GuideError, OSError) as error:
+            print(f"the outcomes cannot be written: {error}", file=sys.stderr)
+            return 1
     failed = [one for one in outcomes if one.word == "failed"]
     if not outcomes:
         print("every outcome is current" if options.lock else "every record is current")

@@ -21,7 +21,7 @@ from packaging.utils import canonicalize_name
 
 from hooks import atomic, programs, shapes
 from hooks.cache import remember
-from hooks.errors import ROOT, GuideError, line_of
+from hooks.errors import ROOT, GuideError, line_in_toml, line_of
 from hooks.plain import is_number
 
 if TYPE_CHECKING:
@@ -297,7 +297,11 @@ def _read(file: Path, program: str, device: str, _mtime: int, _size: int) -> Rec
 @functools.lru_cache(maxsize=4)
 def _locked(lock: Path, _mtime: int, _size: int) -> Mapping[str, str]:
     text = lock.read_text(encoding="utf-8")
-    packages = remember("versions", [text], lambda: _packages(text))
+    try:
+        packages = remember("versions", [text], lambda: _packages(text))
+    except tomllib.TOMLDecodeError as error:
+        cause, cure = f"the lock cannot be read ({error})", "take it from git again, or run `uv lock`"
+        raise GuideError(lock, line_in_toml(text, error), cause, cure) from None
     fits = [(name, version) for name, version, on in packages if not on or any(Marker(mark).evaluate() for mark in on)]
     return MappingProxyType(dict(fits))
 

@@ -36,7 +36,7 @@ def check(redirects: Any, pages: set[str]) -> None:
         cause = f"`extra.redirects` is no table: {redirects!r}"
         raise settings.error("redirects", cause, "write a line `old/page/: new/page/` for each")
     for old, new in redirects.items():
-        if not all(isinstance(one, str) and one and ADDRESS.fullmatch(one) for one in (old, new)):
+        if not old or not all(isinstance(one, str) and ADDRESS.fullmatch(one) for one in (old, new)):
             cause = f"the redirect {old!r}: {new!r} is no pair of addresses"
             raise settings.error(old, cause, "write `old/page/: new/page/`")
         page, _, anchor = old.partition("#")

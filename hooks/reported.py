@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from markdown.extensions.toc import slugify
 
-from hooks import place
+from hooks import links, place
 from hooks.markup import GuideBlock, sub, tag
 from hooks.used import Use, used
 
@@ -22,7 +22,9 @@ WORDS = 7  # of the text make its id
 
 
 def _said(value: Any) -> str:
-    text = str(value or "").strip("\n")
+    if value is not None and not isinstance(value, str):
+        raise ValueError("it is read as something else than text: put it into quotes")
+    text = (value or "").strip("\n")
     if not text.strip():
         raise ValueError("it is empty")
     return text
@@ -43,8 +45,8 @@ class Reported(GuideBlock):
 
     def build(self, block: Element, content: list[Element]) -> None:
         """Show the text, then cause and fix, then where it was reported and why no program provokes it."""
-        address = urlsplit(self.argument)
-        if address.scheme != "https" or not address.netloc:
+        address = urlsplit(self.argument) if links.readable(self.argument) else None
+        if not address or address.scheme != "https" or not address.netloc:
             raise self.error(f"`{self.argument}` is no address of a report", f"write `{self.SHAPE}`")
         for name, option in self.options.items():
             if name in self.OPTIONS and not option:

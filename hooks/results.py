@@ -1,9 +1,9 @@
 """Keep the results of runs that went well under `.cache/runs`, one file each, named by what the result depends on.
 
-The key of a program is made from its source, the files it needs beside it and its options, the lock file, the modules
-that run it, the device (of accelerators also which the user chose) and Python's version. The key of a page's blocks
-holds their sources instead. Nothing else enters it. `FRESH=1` in the environment, or `CI=true`,
-reads nothing from the cache.
+The key of a program is made from its path and source, the files it needs beside it and its options, the lock file, the
+modules that run it, the device (of accelerators also which the user chose), the system and Python's version. The key of
+a page's blocks holds the page's name, their sources and lines and the page's limits instead. `FRESH=1` in the
+environment, or `CI=true`, reads nothing from the cache.
 """
 
 from __future__ import annotations

@@ -29,7 +29,9 @@ OPTIONAL: dict[str, tuple[str, ...]] = {
     "field": ("levels", "paths", "points", "xscale", "yscale"),
     "panels": ("columns",),
 }
-EVERY = ("kind", "timing", "title", "xlabel", "ylabel")
+EVERY = ("kind", "timing", "title")
+AXES = ("xlabel", "ylabel")  # of every figure but one of panels, which have their own
+FLAGS = ("horizontal", "markers", "stacked", "timing")
 
 
 def wrong_figures(figures: Any) -> str:
@@ -59,8 +61,10 @@ def _wrong_figure(figure: Any) -> str:
     for key in REQUIRED[kind]:
         if key not in figure:
             return f"a figure of kind '{kind}' needs '{key}'"
-    known = [*REQUIRED[kind], *OPTIONAL.get(kind, ()), *EVERY]
+    known = [*REQUIRED[kind], *OPTIONAL.get(kind, ()), *EVERY, *(() if kind == "panels" else AXES)]
     for key in figure:
+        if key in FLAGS and not isinstance(figure[key], bool):
+            return f"'{key}' is {figure[key]!r}, it should be True or False"
         if key not in known:
             return f"nothing reads '{key}' in a figure of kind '{kind}', known are {', '.join(known)}"
     match kind:

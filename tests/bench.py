@@ -212,12 +212,15 @@ def main() -> None:
     parser.add_argument("--growth", action="store_true", help="also run four and sixteen times as many")
     parser.add_argument("--short", type=float, help="every program whose record says at most so many seconds")
     options = parser.parse_args()
+    only = set(options.only.split(","))
+    if unknown := only - {"fresh", "nbmake", "markdown"}:
+        parser.error(f"--only {','.join(sorted(unknown))}: the ways are fresh, nbmake and markdown")
     found = chosen(options.patterns, options.short)
     if not found:
         sys.exit("bench: no program with one process matches")
     load = os.getloadavg()[0]
     print(f"{len(found)} programs, {devices.hardware('cpu')}, load {load:.1f} before the start")
-    compare(found, set(options.only.split(",")))
+    compare(found, only)
     if options.growth:
         grow(found)
 

@@ -152,7 +152,8 @@ def _end(process: subprocess.Popen[str]) -> None:
     until = time.monotonic() + PATIENCE
     while _lives(process.pid) and time.monotonic() < until:
         time.sleep(0.05)
-    with contextlib.suppress(ProcessLookupError):
+    # macOS refuses where only a process is left that has ended.
+    with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
 
 

@@ -25,7 +25,7 @@ from pytest_markdown_docs._runners import DefaultRunner, register_runner
 from pytest_markdown_docs.definitions import FenceTestDefinition
 from pytest_markdown_docs.plugin import MarkdownDocstringCodeModule, MarkdownInlinePythonItem, MarkdownTextFile
 
-from hooks import kept, lab_runs, labs, languages, origins, programs, results
+from hooks import errors, kept, lab_runs, labs, languages, origins, programs, results
 from hooks.blocks import Block, uses_tensorflow
 from hooks.cache import remember
 from hooks.errors import GuideError
@@ -213,6 +213,7 @@ class PageFile(MarkdownTextFile):
         collected: Collected = self.config.pluginmanager.get_plugin(PLUGIN)
         collected.collecting = self.path
         try:
+            errors.read(self.path)
             tests = [item.test_definition for item in super().collect()]
         except PluginError as error:
             raise self.CollectError(str(error)) from error

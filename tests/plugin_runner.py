@@ -61,6 +61,8 @@ class Shared:
 
 
 SHARED = pytest.StashKey[Shared]()
+# For the blocks of a page.
+SECONDS = 60.0
 
 
 def runner_of(config: pytest.Config) -> Runner:
@@ -96,17 +98,16 @@ def request_page(
     blocks: Sequence[BlockLike],
     *,
     devices_wanted: int = 4,
-    seconds: float = 60,
 ) -> Future[list[Result]]:
     """Return the future results of the blocks of a page on the device of this session, one for each block."""
     device = device_of(config)
 
     def submit() -> Future[list[Result]]:
         return runner_of(config).submit_page(
-            name, blocks, device=device, devices_wanted=devices_wanted, seconds=seconds
+            name, blocks, device=device, devices_wanted=devices_wanted, seconds=SECONDS
         )
 
-    key = results.page_key(name, blocks, device, devices=devices_wanted, seconds=seconds)
+    key = results.page_key(name, blocks, device, devices=devices_wanted, seconds=SECONDS)
     return config.stash[SHARED].ask(key, None, device, submit)
 
 

@@ -38,7 +38,7 @@ def root(tmp_path: Path) -> Path:
 def page(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a page that a build has rendered."""
     path = root / "docs" / "page.md"
-    rendered = SimpleNamespace(file=SimpleNamespace(abs_src_path=str(path)))
+    rendered = SimpleNamespace(url="page/", title="Page", file=SimpleNamespace(abs_src_path=str(path)))
     monkeypatch.setattr(Preview, "_pages", lambda self: [rendered])
     return path
 
@@ -93,6 +93,27 @@ def test_a_page_that_goes_lets_the_whole_site_be_built(root: Path, page: Path) -
     page.unlink()
     looking.rebuild()
     assert built == [False]
+
+
+def test_a_title_that_came_with_a_mistake_lets_the_whole_site_be_built(
+    root: Path, page: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The menus of all pages show it."""
+    looking, built = preview(root), []
+    looking.whole = lambda: built.append(page.read_text())
+
+    def render(rendered: Any, config: Any, files: Any) -> str:
+        rendered.title = "New"  # as MkDocs does, before it looks at anything else
+        if "mistake" in page.read_text():
+            raise PluginError("a mistake")
+        return ""
+
+    monkeypatch.setattr("hooks.preview._last", SimpleNamespace(config=None, files=None))
+    monkeypatch.setattr("hooks.preview.pages", SimpleNamespace(render=render))
+    for text in ("# New\n\na mistake", "# New"):
+        page.write_text(text)
+        looking.rebuild()
+    assert built == ["# New"]
 
 
 @pytest.mark.parametrize("gone", ["demo/plain.py", "demo/beside.py"])

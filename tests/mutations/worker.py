@@ -55,7 +55,8 @@ def main() -> None:
             _answer(running)
     finally:
         for process in running:
-            with contextlib.suppress(ProcessLookupError):
+            # macOS refuses where only a process is left that has ended.
+            with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(process, signal.SIGKILL)
 
 

@@ -12,14 +12,13 @@ import json
 import re
 import subprocess
 import tomllib
-from datetime import date
-from importlib.metadata import distributions
+from datetime import UTC, datetime
+from importlib.metadata import distributions, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hooks import atomic, leave
 from hooks.errors import ROOT
-from hooks.records import locked_versions
 from tests.official import edits
 from tests.official.edits import Edit
 from tests.official.notebook import Outcome, load, run
@@ -142,14 +141,13 @@ def main() -> None:
 
 def write(facts: list[dict[str, Any]], checkout: Path, extra: list[str]) -> None:
     """Write both files: what was run, with what, and the tables made of the facts; the first keeps the facts too."""
-    locked = locked_versions()
     more = {found.metadata["Name"]: found.version for found in distributions(path=extra)} if extra else {}
     head = {
         "made_by": "python -m tests.official CHECKOUT",
         "source": "tensorflow/docs",
         "commit": git(checkout, "rev-parse", "HEAD"),
-        "made": date.today().isoformat(),
-        "versions": {name: locked[name] for name in ("tensorflow", "keras", "tf-keras", "numpy", "matplotlib")},
+        "made": datetime.now(UTC).date().isoformat(),
+        "versions": {name: version(name) for name in ("tensorflow", "keras", "tf-keras", "numpy", "matplotlib")},
         "more": dict(sorted(more.items())),
     }
     results = {

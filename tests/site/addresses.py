@@ -50,7 +50,10 @@ def main() -> None:
     """Add what a built site publishes."""
     parser = argparse.ArgumentParser(prog="python -m tests.site.addresses")
     parser.add_argument("site", type=Path, help="the folder of the built site")
-    every = published(parser.parse_args().site) | (listed() if LIST.is_file() else set())
+    site = parser.parse_args().site
+    if not (site / "index.html").is_file():
+        parser.error(f"{site} holds no built site: run `make site`")
+    every = published(site) | (listed() if LIST.is_file() else set())
     atomic.write(LIST, "\n".join(sorted(every)) + "\n")
     print(f"{len(every)} addresses")
 

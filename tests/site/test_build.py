@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import os
 from html.parser import HTMLParser
@@ -12,7 +13,7 @@ import nbformat
 import pytest
 from bs4 import BeautifulSoup
 
-from hooks import busy, curriculum, kernels, labs, programs, records, tree
+from hooks import busy, curriculum, kernels, labs, programs, tree
 from hooks.blocks import blocks_of
 from hooks.errors import ROOT
 from hooks.pages import DOCS, paths
@@ -185,5 +186,5 @@ def test_notebooks_are_valid_and_say_where_they_come_from(page: Path, built_site
 
 
 def test_locked_versions_are_those_of_the_environment(data: dict[str, Any]) -> None:
-    locked = records.locked_versions()
-    assert data["environment"]["tensorflow"] == locked["tensorflow"]
+    assert data["environment"]["tensorflow"] == importlib.metadata.version("tensorflow")
+    assert data["environment"]["keras"] == importlib.metadata.version("keras")

@@ -47,8 +47,8 @@ if TYPE_CHECKING:
 
 BLOCKS = (Quiz, Output, Card, Table, ErrorBlock, Reported, FigureBlock, Widget, Survey)
 UNREAD = re.compile(r"(?m)^[ ]{0,3}(?P<line>/{3,}(?:[ \t].*)?)$")
-FIGURE = re.compile(r"[ >]*/{3,}[ ]*figure[ ]*\|", re.IGNORECASE)
-SENTENCE = re.compile(r"(?P<name>(?P<indent>[ >]+)alt:[ ]+)(?P<text>[^\s\"'|>].*?)[ ]*")
+SAYING = re.compile(r"[ >]*/{3,}[ ]*(?:figure|reported)[ ]*\|", re.IGNORECASE)  # blocks whose options hold sentences
+SENTENCE = re.compile(r"(?P<name>(?P<indent>[ >]+)(?P<option>alt|text|needs):[ ]+)(?P<text>[^\s\"'|>].*?)[ ]*")
 WRAPPED = re.compile(r"(?![\w-]+:)[ ]*\S")  # what follows the indentation of an option and is no option
 CARD = re.compile(r'href="/__program__/(?P<path>[^"#]+)"')
 CODE = {"pre", "code", "script", "style"}
@@ -107,17 +107,23 @@ class Addresses(Treeprocessor):
 
 
 class Sentences(Preprocessor):
-    """Quotes the sentences that options hold, so that a colon in them is no YAML."""
+    """Quotes the sentences that options hold, so that a colon or a `#` in them is no YAML."""
 
     def run(self, lines: list[str]) -> list[str]:
-        """Look at the lines below the first of a figure; code in fences is out of sight by now."""
-        for n, line in enumerate(lines[:-1]):
-            if FIGURE.match(line) and (match := SENTENCE.fullmatch(lines[n + 1])):
-                below = "".join(lines[n + 2 : n + 3])
+        """Look at the lines below the first of a block; code in fences is out of sight by now."""
+        for first, line in enumerate(lines):
+            if not SAYING.match(line):
+                continue
+            for n in range(first + 1, len(lines)):
+                match = SENTENCE.fullmatch(lines[n])
+                if not match:
+                    break
+                below = "".join(lines[n + 1 : n + 2])
                 if below.startswith(match["indent"]) and WRAPPED.match(below, match.end("indent")):
-                    at = _line(lines[n + 1].strip(" >"), below.strip(" >"))
-                    raise GuideError(place.current().file, at, "`alt` goes over two lines", "write it on one line")
-                lines[n + 1] = match["name"] + json.dumps(match["text"], ensure_ascii=False)
+                    at = _line(lines[n].strip(" >"), below.strip(" >"))
+                    cause = f"`{match['option']}` goes over two lines"
+                    raise GuideError(place.current().file, at, cause, "write it on one line")
+                lines[n] = match["name"] + json.dumps(match["text"], ensure_ascii=False)
         return lines
 
 

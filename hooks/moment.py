@@ -35,8 +35,8 @@ def of_sources(root: Path) -> int:
     named = os.environ.get("SOURCE_DATE_EPOCH", "")
     if named.isascii() and named.isdecimal():
         if int(named) > LATEST:
-            cause, cure = f"SOURCE_DATE_EPOCH is {named}, which comes after 2107", "give it in seconds since 1970"
-            raise errors.GuideError(root, 0, cause, cure)
+            cause, cure = f"{named} comes after 2107, the last year of a zip archive", "give the seconds since 1970"
+            raise errors.GuideError("SOURCE_DATE_EPOCH", 0, cause, cure)
         return max(int(named), EARLIEST)
     command = ["git", "-C", str(root), "log", "-1", "--format=%ct"]
     seconds = busy.stretched(SECONDS)

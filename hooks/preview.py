@@ -260,7 +260,7 @@ class Preview:
             _last.write(config)
         return True
 
-    def _titles(self) -> dict[str, Any]:
+    def _titles(self) -> dict[str, str | None]:
         return {page.url: page.title for page in self._pages()}
 
     def _pages(self) -> list[Page]:

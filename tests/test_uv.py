@@ -75,6 +75,13 @@ def test_a_python_that_the_lock_is_not_for_is_named(pythons: str, uv: Any, tmp_p
     assert not target.exists()
 
 
+def test_a_lock_that_cannot_be_read_is_named(uv: Any, tmp_path: Path) -> None:
+    lock(tmp_path)
+    (tmp_path / "uv.lock").write_text("<<<<<<< ours\n")
+    with pytest.raises(SystemExit, match=r"uv\.lock cannot be read .*: take it from git again"):
+        uv.main()
+
+
 def test_a_python_without_a_reader_of_toml_is_named(uv: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lock(tmp_path)
     monkeypatch.setattr(uv, "tomllib", None)

@@ -84,7 +84,9 @@ def test_the_feed_has_an_entry_for_each_day_and_device_the_last_first() -> None:
 PAGES = {"", "a/", "new/page/"}
 
 
-@pytest.mark.parametrize("table", [{}, {"old/page/": "new/page/"}, {"old/": "new/page/#x"}, {"a/#old": "a/#new"}])
+@pytest.mark.parametrize(
+    "table", [{}, {"old/page/": "new/page/"}, {"old/": "new/page/#x"}, {"a/#old": "a/#new"}, {"old/": ""}]
+)
 def test_a_good_table(table: dict[str, str]) -> None:
     redirects.check(table, PAGES)
 
@@ -99,6 +101,7 @@ def test_a_good_table(table: dict[str, str]) -> None:
         ({"old/": None}, "no pair of addresses"),
         ({"../old/": "a/"}, "no pair of addresses"),
         ({"old page": "a/"}, "no pair of addresses"),
+        ({"": "a/"}, "no pair of addresses"),
         ({"https://x.org/": "a/"}, "no pair of addresses"),
         ({"old/": "b/"}, "leads to b/, which is no page"),
         ({"a/": "new/page/"}, "hides a page"),

@@ -40,6 +40,13 @@ def test_a_named_time_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         assert moment.of_sources(tmp_path) == moment.EARLIEST
 
 
+@pytest.mark.parametrize("late", ["5000000000", "99999999999999"])
+def test_a_time_that_no_archive_can_hold_is_refused(late: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", late)
+    with pytest.raises(errors.GuideError, match=rf"^SOURCE_DATE_EPOCH: {late} comes after 2107"):
+        moment.of_sources(tmp_path)
+
+
 def test_a_git_that_does_not_answer_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The earliest time in its place would give other bytes without a word."""
     (tmp_path / "git").write_text("#!/bin/sh\nexec sleep 60\n")

@@ -161,6 +161,13 @@ def test_the_lock_is_read_for_this_machine(program: programs.Program) -> None:
     }
 
 
+def test_a_lock_that_cannot_be_read_is_named_with_its_line(tmp_path: Path) -> None:
+    lock = tmp_path / "uv.lock"
+    lock.write_text("version = 1\n<<<<<<< ours\n")
+    with pytest.raises(GuideError, match=r"uv\.lock:2: the lock cannot be read"):
+        records._locked(lock, 0, 0)
+
+
 @pytest.mark.parametrize(
     ("key", "value", "cause"),
     [
@@ -231,6 +238,9 @@ BAD_FIGURES: list[dict[str, object]] = [
     {"kind": "lines", "x": [1], "series": {"s": [1]}, "xlable": "x"},
     {"kind": "bars", "categories": ["a"], "series": {"s": [1]}, "markers": True},
     {"kind": "panels", "panels": [{"kind": "bars", "categories": ["a"], "series": {"s": [1, 2]}}]},
+    {"kind": "panels", **GOOD_FIGURES["panels"], "xlabel": "x"},
+    {"kind": "bars", **GOOD_FIGURES["bars"], "horizontal": "no"},
+    {"kind": "bars", **GOOD_FIGURES["bars"], "timing": 1},
 ]
 
 

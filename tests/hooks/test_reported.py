@@ -47,6 +47,16 @@ def test_the_index_has_it_with_its_thread_and_its_cure() -> None:
     assert "Reported in" not in section
 
 
+def test_a_text_on_one_line_is_shown_as_it_is_written() -> None:
+    """Neither a colon nor a hash is YAML in it."""
+    text = "Socket closed: ticket #12 refused, 0x10"
+    start, end = BLOCK.index("    text:"), BLOCK.index("    needs:")
+    html, used = house.render(f"{BLOCK[:start]}    text: {text}\n{BLOCK[end:].replace('a GPU', 'yes')}")
+    assert f"<code>{text}\n</code>" in html
+    assert "it needs yes" in html
+    assert [use.text for use in used.reported] == [text]
+
+
 def test_an_address_elsewhere_is_named_by_its_host() -> None:
     html, _ = house.render(BLOCK.replace(THREAD, "https://www.tensorflow.org/guide/tpu"))
     assert '<a href="https://www.tensorflow.org/guide/tpu">www.tensorflow.org</a>' in html
@@ -57,6 +67,8 @@ def test_an_address_elsewhere_is_named_by_its_host() -> None:
     [
         (THREAD, "tensorflow#62994", "no address of a report"),
         (THREAD, "http://example.org/", "no address of a report"),
+        (THREAD, "https://[::1", "no address of a report"),
+        ("needs: a GPU", "needs: [a GPU]", "option `needs`: it is read as something else than text"),
         ("    needs: a GPU\n", "", "has no option `needs`"),
         ("needs: a GPU", "needs:", "option `needs`: it is empty"),
         ("The libraries are missing. [Install](b.md) them.\n", "", "has no content"),

@@ -395,6 +395,14 @@ MUTATIONS = [
     ),
     # What every page has.
     Mutation("a page in Latin-1", PAGE, "Just words", "Just w\udcf6rds", "plain.md:65: a character here is not UTF-8"),
+    Mutation(
+        "a page in Latin-1, in the tests",
+        PAGE,
+        "Just words",
+        "Just w\udcf6rds",
+        "plain.md:65: a character here is not UTF-8",
+        "tests",
+    ),
     Mutation("a README in Latin-1", README, "A block", "A bl\udcf6ck", "README.md:3: a character here is not UTF-8"),
     Mutation(
         "a key of search that nothing reads",

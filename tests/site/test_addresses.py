@@ -52,6 +52,15 @@ def test_pages_headings_and_questions_are_found(tmp_path: Path) -> None:
     assert addresses.published(tmp_path) == {"", "#home", "a/", "a/#two", "a/#quiz-x", "a/#old"}
 
 
+def test_a_folder_without_a_site_adds_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["addresses", str(tmp_path)])
+    with pytest.raises(SystemExit):
+        addresses.main()
+    assert "holds no built site: run `make site`" in capsys.readouterr().err
+
+
 def test_a_page_that_moved_still_has_its_headings(tmp_path: Path) -> None:
     (tmp_path / "b" / "new").mkdir(parents=True)
     (tmp_path / "b" / "new" / "index.html").write_text("<article><h2 id='two'>2</h2></article>")

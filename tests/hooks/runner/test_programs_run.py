@@ -186,6 +186,7 @@ def test_an_exception_names_the_programs_own_line(runner: Runner, program: Make)
         ("claims = {}", "`claims` is empty"),
         ("claims = [True]", "`claims` is a list"),
         ("claims = {'a': 1}", "claims['a'] is a int, it should be a plain bool"),
+        ("claims = {'a': True}; measures = {'b': 10**400}", "measures['b'] is larger than any float"),
         ("import numpy\nclaims = {'a': numpy.bool_(True)}", "(write bool(...) around it)"),
         ("claims = {1: True}", "the key 1"),
         ("measures = {'m': float('nan')}", "measures['m'] is nan"),

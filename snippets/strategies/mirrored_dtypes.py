@@ -6,7 +6,7 @@
 # devices = 2
 # seconds = 120
 # ///
-"""Weights of two types, bfloat16 and float32: one device trains them, several replicas only with one of three ways."""
+"""Weights of two types, bfloat16 and float32: one device trains them, several replicas do not, and two cures."""
 
 # --8<-- [start:fit]
 import keras
@@ -56,5 +56,4 @@ claims = {
 }
 errors = {}
 if len(names) > 1:
-    # How many of each type: the body's and the head's kernel and bias.
     errors["two_types"] = " ".join(two.split())

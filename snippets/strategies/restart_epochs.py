@@ -70,6 +70,11 @@ for epochs in (3, 5):
 print("the restart:", *resumed)
 print("then fit(epochs=3):", *further[3] or ["no epoch"])
 print("then fit(epochs=5):", *further[5])
+with tempfile.TemporaryDirectory() as folder:
+    model.save(f"{folder}/model.keras")
+    loaded = keras.models.load_model(f"{folder}/model.keras")
+cured = [epoch + 1 for epoch in loaded.fit(x, x, epochs=3, verbose=0).epoch]
+print("saved and loaded, fit(epochs=3):", *cured)
 # --8<-- [end:later]
 
 # --8<-- [start:kept]
@@ -99,6 +104,7 @@ claims = {
     and done["tf_keras", 2] == steps,
     "a_later_fit_skips_the_restored_epochs": further
     == {3: [], 5: list(range(STOP, 6))},
+    "a_loaded_model_trains_all_its_epochs": cured == whole[:3],
     "a_later_fit_trains_all_its_epochs": further == {3: whole[:3], 5: whole[:5]},
     "a_finished_training_begins_again": again[True] == whole,
     "a_kept_backup_trains_nothing_more": again[False] == [],

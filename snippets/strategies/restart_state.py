@@ -96,6 +96,11 @@ undisturbed = model.get_weights()
 
 
 # --8<-- [start:restore]
+def of_file():
+    keras.utils.set_random_seed(1)
+    return keras.models.load_model(f"{place}/model.keras")
+
+
 def of_weights():
     model = build()
     model.load_weights(f"{place}/model.weights.h5")
@@ -122,16 +127,24 @@ ways = {
     "`tf.train.Checkpoint`": lambda: of_checkpoint(checkpoint, "checkpoint"),
     "the same with `seeds`": lambda: of_checkpoint(with_seeds, "with_seeds"),
     "`BackupAndRestore`": of_backup,
-    "`.keras` file": lambda: keras.models.load_model(f"{place}/model.keras"),
+    "`.keras` file": of_file,
     "`.weights.h5` file": of_weights,
 }
+new = state(build())
+
+
+def compared(what, after):
+    """Say whether a part of the state is as before, as in a new model, or neither."""
+    for answer, known in {"yes": before, "no, as in a new model": new}.items():
+        if all(map(np.array_equal, after, known[what])):
+            return answer
+    return "no"
+
+
 back, apart = {}, {}
 for way, restore in ways.items():
     restored = restore()
-    after = state(restored)
-    back[way] = {
-        what: all(map(np.array_equal, before[what], after[what])) for what in before
-    }
+    back[way] = {what: compared(what, now) for what, now in state(restored).items()}
     epoch(2, restored)
     pairs = zip(undisturbed, restored.get_weights(), strict=True)
     apart[way] = max(float(np.abs(a - b).max()) for a, b in pairs)
@@ -143,19 +156,21 @@ folder.cleanup()
 counters = "what `Dropout` draws from"
 claims = {
     "weights_slots_steps_and_rate_are_back": all(
-        found
+        answer == "yes"
         for one in back.values()
-        for what, found in one.items()
+        for what, answer in one.items()
         if what != counters
     ),
-    "dropout_is_back_only_with_seeds": [way for way in ways if back[way][counters]]
+    "dropout_is_back_only_with_seeds": [
+        way for way in ways if back[way][counters] == "yes"
+    ]
     == ["the same with `seeds`"],
+    "dropout_of_a_checkpoint_begins_anew": back["`tf.train.Checkpoint`"][counters]
+    == "no, as in a new model",
     "with_seeds_as_undisturbed": apart["the same with `seeds`"] < 1e-6,
     "others_as_undisturbed": any(
         apart[way] < 1e-3 for way in ways if way != "the same with `seeds`"
     ),
 }
-rows = [
-    [what, *("yes" if back[way][what] else "no" for way in ways)] for what in before
-]
+rows = [[what, *(back[way][what] for way in ways)] for what in before]
 tables = {"back": {"columns": ["what", *ways], "rows": rows}}

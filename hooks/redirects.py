@@ -1,7 +1,8 @@
 """Addresses that were published once and moved: `extra.redirects` of mkdocs.yml, from the old address to the new one.
 
 A page that moved leaves a page at its old address that leads on, to the heading that was asked for. A heading that
-was renamed leaves its old anchor beside the new one: `old/page/#old: old/page/#new`.
+was renamed leaves its old anchor beside the new one: `page/#old: page/#new`. One that went to another page leaves a
+hidden link, which a script follows: `page/#old: other/#new`.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def check(redirects: Any, pages: set[str]) -> None:
 
     Raises:
         GuideError: it is no table, an address is none, the old one is still a page, the new one is none, or an anchor
-            leaves its page.
+            is one of a page that is gone.
     """
     if not isinstance(redirects, dict):
         cause = f"`extra.redirects` is no table: {redirects!r}"
@@ -44,10 +45,10 @@ def check(redirects: Any, pages: set[str]) -> None:
         cause = cure = ""
         if target not in pages:
             cause, cure = f"the redirect of {old} leads to {target}, which is no page", "name the page of today"
-        elif anchor and page != target:
-            cause = f"the redirect of {old} leads to another page; an anchor can only move within its page"
+        elif anchor and page not in pages:
+            cause = f"the redirect of {old} starts from {page}, which is no page"
             moved = redirects.get(page)
-            cure = f"write {moved}#{anchor} for {old}" if moved else "keep a heading there that says where it went"
+            cure = f"write {moved}#{anchor} for {old}" if moved else "redirect that page: its headings follow"
         elif not anchor and page in pages:
             cause, cure = f"the redirect of {old} hides a page of that address", "remove it"
         if cause:
@@ -55,23 +56,32 @@ def check(redirects: Any, pages: set[str]) -> None:
 
 
 def anchors(content: str, url: str, redirects: Mapping[str, str]) -> str:
-    """Return a page's HTML with old anchors before the elements that have the new ones; those that it has stay alone.
+    """Return a page's HTML with its old anchors; those that it has stay alone.
+
+    Args:
+        content: the page's HTML.
+        url: the page's address.
+        redirects: the table.
 
     Raises:
-        GuideError: the page has no such new anchor.
+        GuideError: a redirect leads to an anchor of this page that is not there.
     """
+    links = ""
     for old, new in redirects.items():
-        page, _, anchor = old.partition("#")
-        mark = f'<span id="{anchor}"></span>'
-        if not anchor or page != url or mark in content:  # a preview hands in again what no edit changed
+        (page, _, anchor), (target, _, name) = old.partition("#"), new.partition("#")
+        if not anchor or url not in (page, target):
             continue
-        name = new.partition("#")[2]
         found = re.search(rf'<\w+[^>]*\sid="{re.escape(name)}"', content)
-        if not found:
+        if target == url and not found and (name or page == url):
             cause = f"the redirect of {old} leads to the anchor {name!r}, which is not there"
             raise settings.error(old, cause, "name an anchor of today")
-        content = f"{content[: found.start()]}{mark}{content[found.start() :]}"
-    return content
+        if page != url or f' id="{anchor}"' in content:  # a preview hands in again what no edit changed
+            continue
+        if found and target == url:
+            content = f'{content[: found.start()]}<span id="{anchor}"></span>{content[found.start() :]}'
+        else:
+            links += f'<a hidden id="{anchor}" href="{get_relative_url(new, url)}"></a>'
+    return f'{content}{links}<script src="{get_relative_url(SCRIPT, url)}"></script>' if links else content
 
 
 def stubs(redirects: Mapping[str, str], site: str) -> dict[str, str]:

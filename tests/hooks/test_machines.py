@@ -7,7 +7,7 @@ import re
 import subprocess
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 import pytest
@@ -16,6 +16,9 @@ from hooks import busy, errors, feed, machines, node, redirects, structured
 from hooks.errors import GuideError
 from hooks.records import Record
 from hooks.used import Question
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 SITE = ("Guide", "https://example.org/guide/")
 ATOM = "{http://www.w3.org/2005/Atom}"
@@ -85,7 +88,16 @@ PAGES = {"", "a/", "new/page/"}
 
 
 @pytest.mark.parametrize(
-    "table", [{}, {"old/page/": "new/page/"}, {"old/": "new/page/#x"}, {"a/#old": "a/#new"}, {"old/": ""}]
+    "table",
+    [
+        {},
+        {"old/page/": "new/page/"},
+        {"old/": "new/page/#x"},
+        {"a/#old": "a/#new"},
+        {"a/#old": "new/page/#x"},
+        {"a/#old": "new/page/"},
+        {"old/": ""},
+    ],
 )
 def test_a_good_table(table: dict[str, str]) -> None:
     redirects.check(table, PAGES)
@@ -105,7 +117,8 @@ def test_a_good_table(table: dict[str, str]) -> None:
         ({"https://x.org/": "a/"}, "no pair of addresses"),
         ({"old/": "b/"}, "leads to b/, which is no page"),
         ({"a/": "new/page/"}, "hides a page"),
-        ({"a/#x": "new/page/#x"}, "an anchor can only move within its page"),
+        ({"old/#x": "a/#x"}, "starts from old/, which is no page. Fix: redirect that page"),
+        ({"old/": "a/", "old/#x": "a/#y"}, "starts from old/, which is no page. Fix: write a/#x for old/#x"),
     ],
 )
 def test_a_wrong_table(table: Any, says: str) -> None:
@@ -133,19 +146,55 @@ def test_a_moved_page_leads_on() -> None:
     assert "noindex" in html
 
 
-@pytest.mark.parametrize(("asked", "shown"), [("", []), ("#b", ["https://example.org/new/#b"])])
-def test_a_heading_that_is_asked_for_replaces_that_of_the_target(asked: str, shown: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("asked", "links", "shown"),
+    [
+        ("", ["https://example.org/new/#a"], []),
+        ("#b", ["https://example.org/new/#a"], ["https://example.org/new/#b"]),
+    ],
+)
+def test_a_heading_that_is_asked_for_replaces_that_of_the_target(
+    asked: str, links: list[str], shown: list[str]
+) -> None:
+    assert _leads(asked, refresh=links) == shown
+
+
+@pytest.mark.parametrize(
+    ("asked", "shown"),
+    [("", []), ("#here", []), ("#none", []), ("#gone", ["https://example.org/new/#there"])],
+)
+def test_a_heading_that_went_to_another_page_is_followed_there(asked: str, shown: list[str]) -> None:
+    assert _leads(asked, hidden={"gone": "https://example.org/new/#there"}, others=["here"]) == shown
+
+
+def _leads(asked: str, refresh: Sequence[str] = (), hidden: Any = None, others: Sequence[str] = ()) -> list[str]:
+    """Return where the script leads a reader who asks for an anchor.
+
+    Args:
+        asked: the anchor, with its mark, or nothing.
+        refresh: the links of a page that moved.
+        hidden: the hidden links of a page, by id.
+        others: ids of other elements.
+    """
     code = """
-      const [script, hash] = process.argv.slice(1), shown = [];
+      const [script, hash, refresh, hidden, others] = process.argv.slice(1).map((text, at) =>
+        at < 2 ? text : JSON.parse(text));
+      const shown = [], link = (href) => ({ href, matches: (asked) => asked === "a[hidden]" });
       globalThis.location = { hash, replace: (url) => shown.push(String(url)) };
-      globalThis.document = { querySelector: () => ({ href: "https://example.org/new/#a" }) };
+      globalThis.document = {
+        getElementById: (id) =>
+          id in hidden ? link(hidden[id]) : others.includes(id) ? { matches: () => false } : null,
+        querySelector: (asked) => (refresh.length ? link(refresh[0]) : null),
+      };
       require(script);
       console.log(JSON.stringify(shown));
     """
     script = str(errors.ROOT / "docs" / redirects.SCRIPT)
-    command = [node.path(), "-e", code, "--", script, asked]
+    given = [asked, *(json.dumps(part) for part in (list(refresh), hidden or {}, list(others)))]
+    command = [node.path(), "-e", code, "--", script, *given]
     done = subprocess.run(command, capture_output=True, text=True, timeout=busy.stretched(60), check=True)
-    assert json.loads(done.stdout) == shown
+    found: list[str] = json.loads(done.stdout)
+    return found
 
 
 def test_an_old_anchor_stands_before_the_new_one() -> None:
@@ -153,6 +202,20 @@ def test_an_old_anchor_stands_before_the_new_one() -> None:
     assert html == '<p>x</p><span id="old"></span><h2 class="y" id="new">N</h2>'
     with pytest.raises(GuideError, match="which is not there"):
         redirects.anchors("<p></p>", "a/", {"a/#old": "a/#new"})
+
+
+def test_an_anchor_that_went_to_another_page_leaves_a_hidden_link() -> None:
+    table = {"a/#old": "b/c/#new", "a/#older": "b/c/"}
+    html = redirects.anchors("<p>x</p>", "a/", table)
+    assert html == (
+        '<p>x</p><a hidden id="old" href="../b/c/#new"></a><a hidden id="older" href="../b/c/"></a>'
+        '<script src="../assets/moved.js"></script>'
+    )
+    assert redirects.anchors(html, "a/", table) == html
+    there = '<h2 id="new">N</h2>'
+    assert redirects.anchors(there, "b/c/", table) == there
+    with pytest.raises(GuideError, match="leads to the anchor 'new', which is not there"):
+        redirects.anchors("<p></p>", "b/c/", table)
 
 
 def test_an_edit_adds_no_anchor_again_and_a_mistake_is_named_with_its_line(

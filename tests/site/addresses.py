@@ -33,7 +33,9 @@ def published(site: Path) -> set[str]:
         article = next(tree.read(text).named(["article"]), None)
         for element in article.walk() if article else ():
             ident = element.attributes.get("id")
-            if ident and (HEADINGS.fullmatch(element.name) or KEPT.match(ident) or element.name == "span"):
+            # Where a heading was: beside its new name, or a link to its new page.
+            old = element.name == "span" or (element.name == "a" and "hidden" in element.attributes)
+            if ident and (HEADINGS.fullmatch(element.name) or KEPT.match(ident) or old):
                 found.add(f"{page}#{ident}")
     # A page that has moved leads to the same headings elsewhere.
     return found | {

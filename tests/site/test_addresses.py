@@ -47,9 +47,9 @@ def test_pages_headings_and_questions_are_found(tmp_path: Path) -> None:
     (tmp_path / "index.html").write_text("<article><h1 id='home'>H</h1></article>")
     (tmp_path / "a" / "index.html").write_text(
         "<main><nav id='nav'></nav><article><h2 id='two'>2</h2><p id='note'></p><fieldset id='quiz-x'></fieldset>"
-        "<span id='old'></span></article></main>"
+        "<span id='old'></span><a hidden id='gone' href='../#home'></a><a id='x' href='../'></a></article></main>"
     )
-    assert addresses.published(tmp_path) == {"", "#home", "a/", "a/#two", "a/#quiz-x", "a/#old"}
+    assert addresses.published(tmp_path) == {"", "#home", "a/", "a/#two", "a/#quiz-x", "a/#old", "a/#gone"}
 
 
 def test_a_folder_without_a_site_adds_nothing(

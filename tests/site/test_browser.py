@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
+from urllib.parse import urljoin
 
 import pytest
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from tests.site.survey import Look
 
 POLICY = re.compile(r'<head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="([^"]+)">')
+
+# What a heading leaves on the page that it was on.
+GONE = re.compile(r'<a hidden id="(?P<anchor>[^"]+)" href="(?P<to>[^"]+#[^"]+)"></a>')
 
 # Whose tables have the most columns.
 WIDE_TABLES = ["coming-from-the-official-tutorials/", "how-this-is-verified/", "strategies/support-table/"]
@@ -216,6 +220,15 @@ def test_a_wrong_address_says_so_and_leads_home(tab: Page, site: str) -> None:
     tab.goto("404.html")
     tab.get_by_role("link", name="home page").click()
     tab.wait_for_url(site)
+
+
+def test_a_heading_that_went_to_another_page_is_followed_there(tab: Page, built_site: Path) -> None:
+    pages = ((file, file.read_text("utf-8")) for file in sorted(built_site.rglob("index.html")))
+    file, link = next((file, link) for file, text in pages if (link := GONE.search(text)))
+    old = f"/{file.parent.relative_to(built_site).as_posix()}/"
+    tab.goto(f"{old[1:]}#{link['anchor']}")
+    tab.wait_for_url(f"**{urljoin(old, link['to'])}")
+    tab.wait_for_selector(":target", state="attached")
 
 
 def _answer(tab: Page, right: str) -> None:

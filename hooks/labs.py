@@ -78,7 +78,7 @@ def said(script: Path) -> dict[str, Any]:
         GuideError: there is no record, or `make record` did not write it.
     """
     found = notebook_of(script).metadata.get("guide") or {}
-    why = records.wrong(found, SAID)
+    why = records.wrong(found, SAID) if isinstance(found, dict) else "`guide` of its metadata is no table"
     if not why and (missing := set(PACKAGES) - found["versions"].keys()):
         why = f"the version of {min(missing)} is missing"
     if why:

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from mkdocs.structure.nav import Link, Section
 
-from hooks import settings
+from hooks import links, settings
 from hooks.errors import GuideError, near
 
 if TYPE_CHECKING:
@@ -26,6 +26,23 @@ SUFFIXES = (".md", ".ipynb")
 def not_in_nav(name: str) -> GuideError:
     """Return the error for a page that no reader can find."""
     return GuideError(name, 0, "this page is not in nav", "add it to nav in mkdocs.yml")
+
+
+def check_addresses(entries: object) -> None:
+    """Check that each address in `nav` can be taken apart, before MkDocs does.
+
+    Args:
+        entries: as mkdocs.yml has them: lists, tables and texts.
+
+    Raises:
+        GuideError: one cannot.
+    """
+    if isinstance(entries, str) and not links.readable(entries):
+        cause = f"nav names {entries}, an address that cannot be read"
+        raise settings.error(entries, cause, "correct the address")
+    parts = entries.values() if isinstance(entries, dict) else entries if isinstance(entries, list) else ()
+    for part in parts:
+        check_addresses(part)
 
 
 def wrong_nav(nav: Navigation, files: Files, docs: str) -> list[GuideError]:

@@ -7,7 +7,7 @@ from urllib.parse import unquote, urlsplit
 
 import markdown
 
-from hooks import errors, links, pages
+from hooks import errors, links, pages, redirects
 from hooks.errors import GuideError, line_in
 
 if TYPE_CHECKING:
@@ -56,7 +56,8 @@ def _ids(target: Path, root: Path, site: Path) -> dict[str, int]:
         return _held(target).ids
     name = target.relative_to(docs)
     built = site / (name.with_name("index.html") if name.stem == "index" else name.with_suffix("") / "index.html")
-    return links.held(built.read_text("utf-8")).ids if built.is_file() else {}
+    # On GitHub nothing leads on from an old anchor.
+    return links.held(redirects.OLD.sub("", built.read_text("utf-8"))).ids if built.is_file() else {}
 
 
 def _held(page: Path) -> links.Held:

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SCRIPT = "assets/moved.js"
-ADDRESS = re.compile(r"(?:(?!\.)[\w.-]+/)*(?:#[\w.-]+)?")
+# ASCII: a script compares what a browser says.
+ADDRESS = re.compile(r"(?:(?!\.)[\w.-]+/)*(?:#[\w.-]+)?", re.ASCII)
+# What old anchors leave on a page.
+OLD = re.compile(r'<span id="[^"]+"></span>|<a hidden id="[^"]+" href="[^"]*"></a>')
 
 
 def check(redirects: Any, pages: set[str]) -> None:
@@ -47,8 +50,10 @@ def check(redirects: Any, pages: set[str]) -> None:
             cause, cure = f"the redirect of {old} leads to {target}, which is no page", "name the page of today"
         elif anchor and page not in pages:
             cause = f"the redirect of {old} starts from {page}, which is no page"
-            moved = redirects.get(page)
-            cure = f"write {moved}#{anchor} for {old}" if moved else "redirect that page: its headings follow"
+            moved = str(redirects.get(page, "")).partition("#")[0]
+            cure = (
+                f"write {moved}#{anchor} for {old}" if page in redirects else "redirect that page: its headings follow"
+            )
         elif not anchor and page in pages:
             cause, cure = f"the redirect of {old} hides a page of that address", "remove it"
         if cause:
@@ -56,7 +61,7 @@ def check(redirects: Any, pages: set[str]) -> None:
 
 
 def anchors(content: str, url: str, redirects: Mapping[str, str]) -> str:
-    """Return a page's HTML with its old anchors; those that it has stay alone.
+    """Return a page's HTML with its old anchors.
 
     Args:
         content: the page's HTML.
@@ -64,7 +69,7 @@ def anchors(content: str, url: str, redirects: Mapping[str, str]) -> str:
         redirects: the table.
 
     Raises:
-        GuideError: a redirect leads to an anchor of this page that is not there.
+        GuideError: a redirect leads to an anchor of this page that is not there, or starts from one that is.
     """
     links = ""
     for old, new in redirects.items():
@@ -75,12 +80,16 @@ def anchors(content: str, url: str, redirects: Mapping[str, str]) -> str:
         if target == url and not found and (name or page == url):
             cause = f"the redirect of {old} leads to the anchor {name!r}, which is not there"
             raise settings.error(old, cause, "name an anchor of today")
-        if page != url or f' id="{anchor}"' in content:  # a preview hands in again what no edit changed
+        span, link = f'<span id="{anchor}"></span>', f'<a hidden id="{anchor}" '
+        if page != url or span in content or link in content:  # a preview hands in again what no edit changed
             continue
+        if f' id="{anchor}"' in content:
+            cause = f"the redirect of {old} starts from an anchor that the page still has"
+            raise settings.error(old, cause, "remove the redirect, or rename that anchor")
         if found and target == url:
-            content = f'{content[: found.start()]}<span id="{anchor}"></span>{content[found.start() :]}'
+            content = f"{content[: found.start()]}{span}{content[found.start() :]}"
         else:
-            links += f'<a hidden id="{anchor}" href="{get_relative_url(new, url)}"></a>'
+            links += f'{link}href="{get_relative_url(new, url)}"></a>'
     return f'{content}{links}<script src="{get_relative_url(SCRIPT, url)}"></script>' if links else content
 
 

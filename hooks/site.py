@@ -47,7 +47,7 @@ from hooks import (
 )
 from hooks.blocks import Block, blocks_of
 from hooks.extension import used
-from hooks.nav import wrong_address, wrong_nav
+from hooks.nav import check_addresses, wrong_address, wrong_nav
 from hooks.used import PAGES
 
 if TYPE_CHECKING:
@@ -103,6 +103,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
         cause, cure = "GUIDE_PREVIEW lets pages without current records through", "unset it: it is for `make serve`"
         raise errors.GuideError(settings.FILE, 0, cause, cure)
     settings.check(config)
+    check_addresses(config.nav)
     snippets = config.mdx_configs["pymdownx.snippets"]
     snippets["base_path"] = [str(settings.root_of(config) / path) for path in snippets["base_path"]]
     return config

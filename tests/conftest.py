@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,10 @@ import pytest
 from tests.plugin_blocks import PLUGIN, Collected
 from tests.site import chromium
 from tests.until import PATIENCE
+
+# What the tests start listens here, and is not to be asked for through a proxy of the user's. Children inherit it.
+for name in ("no_proxy", "NO_PROXY"):
+    os.environ[name] = ",".join(filter(None, ["127.0.0.1,localhost", os.environ.get(name, "")]))
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -26,6 +26,7 @@ from pathlib import Path
 
 from hooks import family, leave, programs, records
 from hooks.markup import DEVICES
+from tests.number import positive, positives
 from tests.site.copied import copy_project, environment
 
 SECTIONS = ("parallelism", "strategies", "pipelines", "heads", "deployment")
@@ -135,8 +136,8 @@ def build(project: Path, config: str) -> Took:
 def main() -> int:
     """Print a line for each number of copies; return 1 where the guide took too long beside plain MkDocs."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--copies", default="1,4,16", help="how many of each section (default: 1,4,16)")
-    parser.add_argument("--times", type=int, default=3, help="builds of each kind; the quickest counts (default: 3)")
+    parser.add_argument("--copies", type=positives, default="1,4,16", help="how many of each section (default: 1,4,16)")
+    parser.add_argument("--times", type=positive, default=3, help="builds of each kind; the quickest counts (3)")
     parser.add_argument("--most", type=float, default=float("inf"), help="times plain MkDocs that the guide may take")
     options = parser.parse_args()
     ratios = []
@@ -144,7 +145,7 @@ def main() -> int:
         f"{'copies':>6}{'pages':>7}{'plain [s]':>11}{'first [s]':>11}{'guide [s]':>11}{'guide/plain':>13}"
         f"{'guide [s/page]':>16}{'guide [s wall]':>16}{'peak [MiB]':>12}{'load':>6}"
     )
-    for copies in [int(number) for number in options.copies.split(",")]:
+    for copies in options.copies:
         with tempfile.TemporaryDirectory() as folder:
             project = Path(folder) / "project"
             copy_project(project)

@@ -31,6 +31,7 @@ import psutil
 from hooks import devices, leave
 from hooks.errors import ROOT
 from tests import child, ledger
+from tests.number import positive
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
@@ -210,8 +211,8 @@ def repeat(
 def main() -> int:
     """Run the tests and say what failed, how often, and what was left; return 1 where anything was."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=20, help="how often (default: 20)")
-    parser.add_argument("--at-once", type=int, default=1, help="how many runs beside each other (default: 1)")
+    parser.add_argument("--runs", type=positive, default=20, help="how often (default: 20)")
+    parser.add_argument("--at-once", type=positive, default=1, help="how many runs beside each other (default: 1)")
     parser.add_argument("--load", action="store_true", help="keep every core busy with a loop beside the tests")
     parser.add_argument("--seed", type=int, default=0, help="of the orders (default: 0)")
     options, arguments = parser.parse_known_args()

@@ -205,6 +205,17 @@ def test_a_file_that_is_no_notebook_at_all_is_an_error(lab: Path, tmp_path: Path
         labs.read(script)
 
 
+@pytest.mark.parametrize("guide", [3, True, ["sha256"]])
+def test_a_record_that_says_nothing_in_a_table_is_an_error(lab: Path, tmp_path: Path, guide: object) -> None:
+    script = copy(lab, tmp_path)
+    record = script.with_suffix(".ipynb")
+    text = json.loads(record.read_text("utf8"))
+    text["metadata"]["guide"] = guide
+    record.write_text(json.dumps(text), "utf8")
+    with pytest.raises(GuideError, match="was not written by `make record`: `guide` of its metadata is no table"):
+        labs.check(script)
+
+
 def test_a_preview_shows_a_stale_lab_and_says_so(
     lab: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

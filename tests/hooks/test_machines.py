@@ -115,10 +115,11 @@ def test_a_good_table(table: dict[str, str]) -> None:
         ({"old page": "a/"}, "no pair of addresses"),
         ({"": "a/"}, "no pair of addresses"),
         ({"https://x.org/": "a/"}, "no pair of addresses"),
+        ({"a/#größe": "a/#x"}, "no pair of addresses"),
         ({"old/": "b/"}, "leads to b/, which is no page"),
         ({"a/": "new/page/"}, "hides a page"),
         ({"old/#x": "a/#x"}, "starts from old/, which is no page. Fix: redirect that page"),
-        ({"old/": "a/", "old/#x": "a/#y"}, "starts from old/, which is no page. Fix: write a/#x for old/#x"),
+        ({"old/": "a/#z", "old/#x": "a/#y"}, "starts from old/, which is no page. Fix: write a/#x for old/#x"),
     ],
 )
 def test_a_wrong_table(table: Any, says: str) -> None:
@@ -202,6 +203,12 @@ def test_an_old_anchor_stands_before_the_new_one() -> None:
     assert html == '<p>x</p><span id="old"></span><h2 class="y" id="new">N</h2>'
     with pytest.raises(GuideError, match="which is not there"):
         redirects.anchors("<p></p>", "a/", {"a/#old": "a/#new"})
+
+
+@pytest.mark.parametrize("new", ["a/#new", "b/#new"])
+def test_an_anchor_that_a_page_still_has_leads_nowhere(new: str) -> None:
+    with pytest.raises(GuideError, match="a/#old starts from an anchor that the page still has"):
+        redirects.anchors('<h2 id="old">O</h2><h2 id="new">N</h2>', "a/", {"a/#old": new})
 
 
 def test_an_anchor_that_went_to_another_page_leaves_a_hidden_link() -> None:

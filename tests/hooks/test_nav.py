@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +39,15 @@ def test_what_nav_names_and_what_it_leaves_out(root: Path) -> None:
         "mkdocs.yml:4: nav names a.md twice",
         "docs/b/d.md: this page is not in nav",
     ]
+
+
+@pytest.mark.parametrize("address", ["http://[", "//["])
+def test_an_address_that_cannot_be_read(root: Path, address: str) -> None:
+    (root / settings.FILE).write_text(f"nav:\n  - a.md\n  - X:\n    - Y: '{address}'\n")
+    nav.check_addresses(["a.md", {"X": [{"Y": "https://x.org/"}, None]}])
+    nav.check_addresses(None)
+    with pytest.raises(errors.GuideError, match=rf"mkdocs\.yml:4: nav names {re.escape(address)}, an address that"):
+        nav.check_addresses(["a.md", {"X": [{"Y": address}]}])
 
 
 def test_two_pages_of_one_address(root: Path) -> None:

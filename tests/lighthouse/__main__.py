@@ -14,6 +14,7 @@ import tempfile
 from pathlib import Path
 
 from hooks import leave, node
+from tests.number import positive
 from tests.site import chromium
 from tests.site.pages import PAGES, QUIZ_PAGE, ROOT
 from tests.site.serve import address, reserved, serving
@@ -29,7 +30,7 @@ LEAST = {
 def main() -> int:
     """Print a line for each page and device; return 1 where a score is too low or the page moves while it loads."""
     parser = argparse.ArgumentParser(prog="make lighthouse", description=__doc__)
-    parser.add_argument("--runs", type=int, default=5, help="how often each page is scored; the median counts")
+    parser.add_argument("--runs", type=positive, default=5, help="how often each page is scored; the median counts")
     parser.add_argument("pages", nargs="*", help="addresses relative to the home page, such as strategies/mirrored/")
     asked = parser.parse_args()
     pages = asked.pages or [page for page in ASKED if page in PAGES]

@@ -29,7 +29,7 @@ def published(site: Path) -> set[str]:
         page = "" if folder == "." else f"{folder}/"
         found.add(page)
         if led := MOVED.search(text):
-            moved[page] = urljoin(f"/{page}", led["to"]).removeprefix("/")
+            moved[page] = urljoin(f"/{page}", led["to"]).partition("#")[0].removeprefix("/")
         article = next(tree.read(text).named(["article"]), None)
         for element in article.walk() if article else ():
             ident = element.attributes.get("id")

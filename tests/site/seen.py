@@ -6,6 +6,7 @@ Only a look that found nothing wrong is kept. `FRESH=1`, or CI, looks at every p
 from __future__ import annotations
 
 import json
+import re
 import sys
 from contextlib import suppress
 from functools import partial
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 # A look goes on beside the tests, and these change the folder of the cache, and what they ask of it.
 _cached, READS = anew(cache).cached, results.reads()
+CARD = re.compile(r'<a href="([^"]+)" class="program-read"')
 
 
 class _MissingError(Exception):
@@ -51,12 +53,15 @@ def keys(run: Run, executable: str, address: str, site: Path, paths: list[str]) 
     """Return for each page a name of everything that decides what is seen on it."""
     version = run([executable, "--version"], seconds=60)
     assets = sorted(file for suffix in ("*.css", "*.js", "*.svg") for file in site.rglob(suffix))
-    sources = [Path(__file__).with_name("survey.py"), *assets]
+    sources = [*(Path(__file__).with_name(name) for name in ("survey.py", "visit.py", "chromium.py")), *assets]
     shared = sha256("\0".join([version, AXE_SCRIPT, *(file.read_text("utf-8") for file in sources)]).encode())
     names = {}
     for path in paths:
         page = shared.copy()
-        page.update((site / path / "index.html").read_text("utf-8").replace(address, "/").encode())
+        html = (site / path / "index.html").read_text("utf-8")
+        page.update(html.replace(address, "/").encode())
+        for card in CARD.findall(html):  # a look opens it, and it fetches its code
+            page.update((site / path / f"{card}.txt").read_bytes())
         names[path] = page.hexdigest()[:32]
     return names
 

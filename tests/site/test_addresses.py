@@ -61,10 +61,11 @@ def test_a_folder_without_a_site_adds_nothing(
     assert "holds no built site: run `make site`" in capsys.readouterr().err
 
 
-def test_a_page_that_moved_still_has_its_headings(tmp_path: Path) -> None:
+@pytest.mark.parametrize("new", ["b/new/", "b/new/#two"])
+def test_a_page_that_moved_still_has_its_headings(tmp_path: Path, new: str) -> None:
     (tmp_path / "b" / "new").mkdir(parents=True)
     (tmp_path / "b" / "new" / "index.html").write_text("<article><h2 id='two'>2</h2></article>")
-    for path, text in redirects.stubs({"b/old/": "b/new/"}, "https://x.org/").items():
+    for path, text in redirects.stubs({"b/old/": new}, "https://x.org/").items():
         (tmp_path / path).parent.mkdir()
         (tmp_path / path).write_text(text)
     assert addresses.published(tmp_path) == {"b/new/", "b/new/#two", "b/old/", "b/old/#two"}

@@ -72,6 +72,15 @@ def test_a_page_that_changes_is_looked_at_again(site: Path, looked: Callable[[],
     assert looked() == ["good/", "wrong/"]
 
 
+def test_a_page_is_looked_at_again_where_a_program_on_it_changes(site: Path, looked: Callable[[], list[str]]) -> None:
+    (site / "good" / "index.html").write_text('<a href="../programs/x.py" class="program-read">Read</a>')
+    (site / "programs").mkdir()
+    for text in ("a", "b"):
+        (site / "programs" / "x.py.txt").write_text(text)
+        assert looked() == ["good/", "wrong/"]
+        assert looked() == ["wrong/"]
+
+
 @pytest.mark.parametrize("name", ["CI", "FRESH"])
 def test_in_ci_every_page_is_looked_at(
     name: str, looked: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch

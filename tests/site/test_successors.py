@@ -79,8 +79,12 @@ def text(of: Element) -> str:
 
 
 def links(of: Element) -> list[str]:
-    """Return where an article links to; all links to programs count as one, and a lab as its page."""
-    named = [link.attributes["href"] for link in of.named(["a"]) if "href" in link.attributes]
+    """Return where an article links to; all links to programs count as one, and a lab as its page.
+
+    A hook puts in the hidden links, which are for addresses of before (`extra.redirects`).
+    """
+    seen = [link.attributes for link in of.named(["a"]) if "hidden" not in link.attributes]
+    named = [link["href"] for link in seen if "href" in link]
     found = [re.sub(r"\.ipynb$|/$", "", link) for link in named]
     return ["program" if PROGRAM.search(link) else link for link in found]
 

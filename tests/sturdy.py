@@ -177,7 +177,11 @@ class Outcome(NamedTuple):
 
 
 def repeat(
-    runs: int, at_once: int, seed: int, arguments: list[str], stopped: Callable[[Outcome], object] = lambda _: None
+    runs: int,
+    at_once: int,
+    seed: int,
+    arguments: list[str],
+    stopped: Callable[[Outcome, bool], object] = lambda *_: None,
 ) -> Generator[Outcome]:
     """Run the tests again and again and yield each outcome; whoever stops early ends the runs that go on.
 
@@ -188,7 +192,7 @@ def repeat(
         at_once: how many beside each other, in the same folder.
         seed: of the orders.
         arguments: for pytest.
-        stopped: is told the outcome of each run that was ended early.
+        stopped: is told the outcome of each run that was not yielded, and whether it had ended by itself.
     """
     waiting, running = list(range(runs)), list[Run]()
     try:
@@ -202,10 +206,11 @@ def repeat(
                 running.remove(run)  # not before: what is interrupted here is taken up again below
                 yield outcome
     finally:
+        ended = [run for run in running if run.process.poll() is not None]
         with ThreadPoolExecutor(max(1, len(running))) as pool:
             list(pool.map(Run.stop, running))
         for run in running:
-            stopped(run.outcome())
+            stopped(run.outcome(), run in ended)
 
 
 def main() -> int:
@@ -227,9 +232,9 @@ def main() -> int:
         facts: dict[str, Any] = {"seconds": seconds, "tests": tests, "failed": failed, "left": rest}
         ledger.add(ledger.FILE, of, seed=seed, at_once=options.at_once, **facts)
 
-    def stopped(outcome: Outcome) -> None:
-        """Note a run that was ended early where a test of it had failed: else nobody would count it."""
-        if whole and any("::" in line for line in outcome.failed):
+    def stopped(outcome: Outcome, ended: bool) -> None:
+        """Note a run that was ended early where a test of it had failed, or that had ended before."""
+        if whole and ((ended and outcome.tests) or any("::" in line for line in outcome.failed)):
             note(outcome)
 
     wanted = (options.runs, options.at_once, options.seed, arguments, stopped)

@@ -91,13 +91,20 @@ def test_only_a_loaded_run_of_the_whole_suite_gets_a_line(
     assert added == [("a", "5-0"), ("a+", "5-1")][:lines]
 
 
-def test_a_run_that_is_ended_early_gets_a_line_where_a_test_had_failed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever stops it has seen the failure: it would not be counted."""
+def test_a_run_that_is_ended_early_gets_a_line_where_a_test_had_failed_or_it_had_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whoever stops it has seen the failure: it would not be counted. Nor would one that waits to be told."""
     added: list[tuple[str, list[str]]] = []
 
     def repeat(*arguments: Any) -> Generator[sturdy.Outcome]:
-        for seed, failed in (("5-0", "FAILED a.py::b"), ("5-1", "FAILED the run: exit code 2")):
-            arguments[-1](sturdy.Outcome(Counter([failed]), [], 2.0, seed, {}))
+        for seed, failed, ended, tests in (
+            ("5-0", ["FAILED a.py::b"], False, {}),
+            ("5-1", ["FAILED the run: exit code 2"], False, {}),
+            ("5-2", [], True, {"passed": 1}),
+            ("5-3", [], True, {}),  # nothing is known of it
+        ):
+            arguments[-1](sturdy.Outcome(Counter(failed), [], 2.0, seed, tests), ended)
         yield from ()
 
     monkeypatch.setattr(sys, "argv", ["sturdy", "--runs", "2", "--load"])
@@ -105,4 +112,4 @@ def test_a_run_that_is_ended_early_gets_a_line_where_a_test_had_failed(monkeypat
     monkeypatch.setattr(sturdy.ledger, "commit", lambda _: "a")
     monkeypatch.setattr(sturdy.ledger, "add", lambda *_, **facts: added.append((facts["seed"], [*facts["failed"]])))
     assert sturdy.main() == 0
-    assert added == [("5-0", ["FAILED a.py::b"])]
+    assert added == [("5-0", ["FAILED a.py::b"]), ("5-2", [])]

@@ -18,7 +18,7 @@ import pytest
 
 from hooks.errors import ROOT
 from tests import child, sturdy
-from tests.until import LONG
+from tests.until import LONG, until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -162,14 +162,30 @@ def test_what_had_failed_in_a_run_that_is_ended_early_is_told(tmp_path: Path) ->
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     (tmp_path / "test_it.py").write_text(ONE_FAILS_THEN_WAITS.format(there=str(there), long=LONG))
     arguments = ["-c", str(tmp_path / "pytest.ini"), "-p", "no:cacheprovider", str(tmp_path)]
-    stopped: list[sturdy.Outcome] = []
-    outcomes = sturdy.repeat(2, 2, 0, arguments, stopped.append)
+    stopped: list[tuple[sturdy.Outcome, bool]] = []
+    outcomes = sturdy.repeat(2, 2, 0, arguments, lambda *told: stopped.append(told))
     assert list(next(outcomes).failed) == []
     assert stopped == []
     outcomes.close()
-    ((failed, left, *_, tests),) = stopped
+    (((failed, left, *_, tests), ended),) = stopped
+    assert not ended
     assert [re.sub(r"\[\d\]", "", name.split("::")[-1]) for name in failed] == ["test_it"]
     assert (left, tests) == ([], {"failed": 1})
+
+
+def test_a_run_that_had_ended_before_the_others_were_ended_is_told(tmp_path: Path) -> None:
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    (tmp_path / "test_it.py").write_text("def test_it():\n    pass\n")
+    arguments = ["-c", str(tmp_path / "pytest.ini"), "-p", "no:cacheprovider", str(tmp_path)]
+    stopped: list[tuple[sturdy.Outcome, bool]] = []
+    outcomes = sturdy.repeat(2, 2, 0, arguments, lambda *told: stopped.append(told))
+    next(outcomes)
+    runs = [one for one in psutil.Process().children() if "tests.sturdy" in child.words(one)]
+    until(lambda: all(one.status() == psutil.STATUS_ZOMBIE for one in runs if one.is_running()), "the other's end")
+    outcomes.close()
+    (((failed, left, *_, tests), ended),) = stopped
+    assert ended
+    assert (list(failed), left, tests) == ([], [], {"passed": 1})
 
 
 def test_the_load_ends_with_its_block() -> None:

@@ -266,8 +266,8 @@ def _versions(file: Path, lock: str, _mtime: int, _size: int) -> dict[str, str]:
             one = Requirement(text)
         except InvalidRequirement:
             one = None
-        pins = [pin.version for pin in one.specifier if pin.operator == "=="] if one else []
-        pins = [pin for pin in pins if not pin.endswith(".*")]
+        exact = [pin for pin in one.specifier if pin.operator == "==" and not pin.version.endswith(".*")] if one else []
+        pins = [pin.version for pin in exact]
         if one is None or len(pins) != 1:
             cause = f"'{text}' is not a package with its version"
             raise GuideError(file, number, cause, f"run make lock LOCK={lock}")

@@ -22,7 +22,7 @@ SCRIPT = "assets/moved.js"
 # ASCII: a script compares what a browser says.
 ADDRESS = re.compile(r"(?:(?!\.)[\w.-]+/)*(?:#[\w.-]+)?", re.ASCII)
 # What old anchors leave on a page.
-OLD = re.compile(r'<span id="[^"]+"></span>|<a hidden id="[^"]+" href="[^"]*"></a>')
+OLD = re.compile(r'<span id="[^"]+"></span>|<a hidden id="(?P<anchor>[^"]+)" href="(?P<to>[^"]*)"></a>')
 
 
 def check(redirects: Any, pages: set[str]) -> None:

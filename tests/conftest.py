@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.direct import ask_directly
 from tests.plugin_blocks import PLUGIN, Collected
 from tests.site import chromium
 from tests.until import PATIENCE
-
-# What the tests start listens here, and is not to be asked for through a proxy of the user's. Children inherit it.
-for name in ("no_proxy", "NO_PROXY"):
-    os.environ[name] = ",".join(filter(None, ["127.0.0.1,localhost", os.environ.get(name, "")]))
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,6 +20,8 @@ if TYPE_CHECKING:
 
     from hooks.blocks import Block
     from tests.site.chromium import NewReader
+
+ask_directly()
 
 
 @pytest.fixture(scope="session")

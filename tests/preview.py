@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hooks import busy, interpreter, leave
+from tests.direct import ask_directly
 from tests.number import positive
 from tests.site.copied import copy_project
 from tests.site.serve import reserved
@@ -29,8 +30,6 @@ from tests.site.serve import reserved
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Not through a proxy of the user's: what is asked for listens here.
-DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 START = 600.0
 EDIT = 300.0
 PAGE = "strategies/mirrored"
@@ -45,7 +44,7 @@ EDITS = {
 def fetched(address: str) -> str:
     """Return a page; "" while the server does not answer."""
     try:
-        with DIRECT.open(address, timeout=busy.stretched(60)) as answer:
+        with urllib.request.urlopen(address, timeout=busy.stretched(60)) as answer:
             return answer.read().decode()
     except (urllib.error.URLError, ConnectionError, TimeoutError):
         return ""
@@ -122,6 +121,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--times", type=positive, default=3, help="edits of each kind (default: 3)")
     times = parser.parse_args().times
+    ask_directly()
     with tempfile.TemporaryDirectory() as folder:
         project = Path(folder) / "project"
         copy_project(project)

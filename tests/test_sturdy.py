@@ -67,12 +67,17 @@ def test_about_every_other_run_keeps_the_tests_of_a_file_together(monkeypatch: p
     assert len(orders) == 40
 
 
+def alone(folder: Path, tests: str) -> list[str]:
+    """Write tests that know nothing of this project, and return the arguments of pytest that run them."""
+    (folder / "pytest.ini").write_text("[pytest]\n")
+    (folder / "test_it.py").write_text(tests)
+    return ["-c", str(folder / "pytest.ini"), "-p", "no:cacheprovider", str(folder)]
+
+
 def test_failures_and_leftovers_of_a_run_are_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    (tmp_path / "test_bad.py").write_text(BAD)
-    arguments = ["-c", str(tmp_path / "pytest.ini"), "-p", "no:cacheprovider", str(tmp_path)]
+    arguments = alone(tmp_path, BAD)
     ((failed, left, *_),) = sturdy.repeat(1, 1, 0, arguments)
     assert [name.split("::")[-1] for name in failed] == ["test_fails"]
     assert len(left) == 2
@@ -88,9 +93,7 @@ def test_good_runs_beside_each_other_leave_nothing(tmp_path: Path, monkeypatch: 
     for folder in (there, temporary):
         folder.mkdir()
     monkeypatch.setattr(sturdy, "mkdtemp", partial(mkdtemp, dir=temporary))
-    (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    (tmp_path / "test_good.py").write_text(MEET.format(there=str(there)))
-    arguments = ["-c", str(tmp_path / "pytest.ini"), "-p", "no:cacheprovider", str(tmp_path)]
+    arguments = alone(tmp_path, MEET.format(there=str(there)))
     outcomes = list(sturdy.repeat(2, 2, 0, arguments))
     assert [(list(failed), left) for failed, left, *_ in outcomes] == [([], []), ([], [])]
     assert list(temporary.glob("sturdy-*")) == []
@@ -100,9 +103,7 @@ def test_a_run_that_takes_too_long_is_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sturdy, "SECONDS", 2)
-    (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    (tmp_path / "test_slow.py").write_text(f"import time\n\ndef test_it():\n    time.sleep({LONG})\n")
-    arguments = ["-c", str(tmp_path / "pytest.ini"), "-p", "no:cacheprovider", str(tmp_path)]
+    arguments = alone(tmp_path, f"import time\n\ndef test_it():\n    time.sleep({LONG})\n")
     ((failed, left, seconds, *_),) = sturdy.repeat(1, 1, 0, arguments)
     assert list(failed) == ["FAILED the run: not done after 2 s"]
     assert left == []
@@ -111,8 +112,7 @@ def test_a_run_that_takes_too_long_is_ended(
 
 
 def test_a_run_whose_end_is_interrupted_leaves_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    (tmp_path / "test_good.py").write_text("def test_it():\n    pass\n")
+    arguments = alone(tmp_path, "def test_it():\n    pass\n")
     (place := tmp_path / "place").mkdir()
     monkeypatch.setattr(sturdy, "mkdtemp", partial(mkdtemp, dir=place))
     interruptions = [SystemExit(143)]
@@ -124,7 +124,6 @@ def test_a_run_whose_end_is_interrupted_leaves_no_folder(tmp_path: Path, monkeyp
         return look(mark, there)
 
     monkeypatch.setattr(sturdy, "left", left)
-    arguments = ["-c", str(tmp_path / "pytest.ini"), "-p", "no:cacheprovider", str(tmp_path)]
     with pytest.raises(SystemExit):
         list(sturdy.repeat(1, 1, 0, arguments))
     assert not interruptions
@@ -159,9 +158,7 @@ def test_it(number):
 
 def test_what_had_failed_in_a_run_that_is_ended_early_is_told(tmp_path: Path) -> None:
     (there := tmp_path / "there").mkdir()
-    (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    (tmp_path / "test_it.py").write_text(ONE_FAILS_THEN_WAITS.format(there=str(there), long=LONG))
-    arguments = ["-c", str(tmp_path / "pytest.ini"), "-p", "no:cacheprovider", str(tmp_path)]
+    arguments = alone(tmp_path, ONE_FAILS_THEN_WAITS.format(there=str(there), long=LONG))
     stopped: list[tuple[sturdy.Outcome, bool]] = []
     outcomes = sturdy.repeat(2, 2, 0, arguments, lambda *told: stopped.append(told))
     assert list(next(outcomes).failed) == []
@@ -174,9 +171,7 @@ def test_what_had_failed_in_a_run_that_is_ended_early_is_told(tmp_path: Path) ->
 
 
 def test_a_run_that_had_ended_before_the_others_were_ended_is_told(tmp_path: Path) -> None:
-    (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    (tmp_path / "test_it.py").write_text("def test_it():\n    pass\n")
-    arguments = ["-c", str(tmp_path / "pytest.ini"), "-p", "no:cacheprovider", str(tmp_path)]
+    arguments = alone(tmp_path, "def test_it():\n    pass\n")
     stopped: list[tuple[sturdy.Outcome, bool]] = []
     outcomes = sturdy.repeat(2, 2, 0, arguments, lambda *told: stopped.append(told))
     next(outcomes)
@@ -215,10 +210,8 @@ def test_nothing_outlives_a_run_that_is_killed(how: signal.Signals, tmp_path: Pa
     """A polite kill ends the tests and what they started, and tells what had failed; a rude one ends the load."""
     there, temporary = tmp_path / "there", tmp_path / "tmp"
     temporary.mkdir()
-    (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    (tmp_path / "test_it.py").write_text(FAILS_THEN_WAITS.format(there=str(there), long=LONG))
-    command = [sys.executable, "-m", "tests.sturdy", "--runs", "1", "--load", "-c", str(tmp_path / "pytest.ini")]
-    command += ["-p", "no:cacheprovider", str(tmp_path)]
+    arguments = alone(tmp_path, FAILS_THEN_WAITS.format(there=str(there), long=LONG))
+    command = [sys.executable, "-m", "tests.sturdy", "--runs", "1", "--load", *arguments]
     env = {**os.environ, "TMPDIR": str(temporary)}
     said = tmp_path / "said"
     with (

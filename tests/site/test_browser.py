@@ -8,6 +8,7 @@ from urllib.parse import urljoin
 
 import pytest
 
+from hooks import redirects
 from tests.site.pages import LEADS_ON, PAGES, QUIZ_PAGE, name
 from tests.site.survey import WIDTHS
 from tests.site.until import until
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
     from tests.site.survey import Look
 
 POLICY = re.compile(r'<head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="([^"]+)">')
-
-# What a heading leaves on the page that it was on.
-GONE = re.compile(r'<a hidden id="(?P<anchor>[^"]+)" href="(?P<to>[^"]+#[^"]+)"></a>')
 
 # Whose tables have the most columns.
 WIDE_TABLES = ["coming-from-the-official-tutorials/", "how-this-is-verified/", "strategies/support-table/"]
@@ -224,7 +222,8 @@ def test_a_wrong_address_says_so_and_leads_home(tab: Page, site: str) -> None:
 
 def test_a_heading_that_went_to_another_page_is_followed_there(tab: Page, built_site: Path) -> None:
     pages = ((file, file.read_text("utf-8")) for file in sorted(built_site.rglob("index.html")))
-    file, link = next((file, link) for file, text in pages if (link := GONE.search(text)))
+    left = ((file, link) for file, text in pages for link in redirects.OLD.finditer(text))
+    file, link = next((file, link) for file, link in left if link["to"])
     old = f"/{file.parent.relative_to(built_site).as_posix()}/"
     tab.goto(f"{old[1:]}#{link['anchor']}")
     tab.wait_for_url(f"**{urljoin(old, link['to'])}")

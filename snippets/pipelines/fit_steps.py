@@ -27,7 +27,7 @@ class Noting(keras.Model):
         return {"loss": 0.0}
 
     def test_step(self, data):
-        validated[-1].extend(np.ravel(data[0]).astype(int).tolist())
+        validated[-1].append(np.ravel(data[0]).astype(int).tolist())
         return {"loss": 0.0}
 
 
@@ -65,15 +65,20 @@ class Each(keras.callbacks.Callback):
 
 
 def validations(data, steps=None):
-    """Return the rows of each of three validations."""
+    """Return the batches of each of three validations."""
     validated.clear()
     options = {"validation_data": data, "validation_steps": steps}
     fit(x, y, epochs=3, callbacks=[Each()], **options)
     return list(validated)
 
 
-ending = validations(batches(range(4)))
-going_on = validations(batches(itertools.count()), 3)
+of_arrays = [len(rows) for rows in validations((x, y), 2)[0]]
+print("16 rows, validation_steps=2:", of_arrays)
+ending = [list(itertools.chain(*found)) for found in validations(batches(range(4)))]
+going_on = [
+    list(itertools.chain(*found))
+    for found in validations(batches(itertools.count()), 3)
+]
 print("a generator of four batches:", *ending)
 first, later = [rows[:2] for rows in going_on], [rows[2] for rows in going_on]
 print("an endless one, validation_steps=3: begins with", *first)
@@ -94,6 +99,7 @@ def predict(element):
         return error
 
 
+arrays = adds.predict([x, x], verbose=0)
 flat, nested = predict((x, x)), predict(((x, x),))
 for name, found in (("(a, b)", flat), ("((a, b),)", nested)):
     print(name, "an error" if isinstance(found, ValueError) else found[:4, 0])
@@ -117,7 +123,13 @@ messages = {
     "inputs_of_predict": f"ValueError: {said}" if isinstance(flat, ValueError) else "",
 }
 errors = {name: text for name, text in messages.items() if text}
+alike = [refusal(zip(x, y, strict=True)), refusal(x, y.tolist())]
 claims = {
+    "steps_cut_validation_arrays_too": of_arrays == [8, 8],
+    "a_zip_and_a_list_are_refused_alike": all(
+        text.startswith("ValueError: Unrecognized data type: x=") for text in alike
+    ),
+    "predict_takes_arrays_as_inputs": bool(np.array_equal(arrays, 2 * x)),
     "steps_cut_arrays_into_batches": cut == [8, 8],
     "steps_leave_the_default_size": 32 in cut,
     "a_given_size_is_kept": given_size == [4, 4],

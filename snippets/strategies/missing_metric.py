@@ -68,6 +68,12 @@ def trained(monitor):
     return int(train(stop).epochs)
 
 
+def rate(monitor):
+    """Return the learning rate that `ReduceLROnPlateau` ends with, of 0.001."""
+    slow = keras.callbacks.ReduceLROnPlateau(monitor=monitor, mode="min", patience=1)
+    return float(train(slow).optimizer.learning_rate)
+
+
 warned = set()
 found = {
     "val_error": kept(),
@@ -76,10 +82,13 @@ found = {
     "val_err": kept(monitor="val_err"),
 }
 stopped = {name: trained(name) for name in ("val_error", "val_err")}
+rates = {name: rate(name) for name in stopped}
 for name, epoch in found.items():
     print(f"ModelCheckpoint, {name}: the file has epoch {epoch}")
 for name, epochs in stopped.items():
     print(f"EarlyStopping, {name}: {epochs} epochs")
+for name, found_rate in rates.items():
+    print(f"ReduceLROnPlateau, {name}: a rate of {found_rate:.1g}")
 # --8<-- [end:kept]
 
 
@@ -92,6 +101,7 @@ def warning(begin):
 messages = {
     "nothing_to_compare": warning("Can save best model only with val_error"),
     "nothing_to_stop_on": warning("Early stopping conditioned on metric"),
+    "nothing_to_slow_for": warning("Learning rate reduction is conditioned on"),
 }
 errors = {name: text for name, text in messages.items() if text}
 claims = {
@@ -102,4 +112,6 @@ claims = {
     "a_wrong_name_keeps_the_last": found["val_err"] == 5,
     "stops_after_a_worse_epoch": stopped["val_error"] == 3,
     "a_wrong_name_never_stops": stopped["val_err"] == 5,
+    "a_worse_epoch_lowers_the_rate": rates["val_error"] < 0.0005,
+    "a_wrong_name_keeps_the_rate": bool(np.isclose(rates["val_err"], 0.001)),
 }

@@ -128,6 +128,7 @@ class Run:
         self.place, self.said = self.folder / "tmp", self.folder / "said"
         self.place.mkdir()
         self.begun, self.limit, self.late = time.monotonic(), seconds, ""
+        self._outcome: Outcome | None = None
         env = {**os.environ, "FRESH": "1", "TMPDIR": str(self.place), MARK: self.mark, SEED: seed}
         command = [sys.executable, "-m", "pytest", "-q", "-rfE", "--tb=short", "-p", "tests.sturdy", *arguments]
         with self.said.open("w") as said:
@@ -151,19 +152,24 @@ class Run:
             self.process.wait()
 
     def outcome(self) -> Outcome:
-        """Return what failed and what was left, when it has ended, print the failures, and remove its files."""
-        said = self.said.read_text("utf-8", "replace") if self.said.exists() else ""
-        # As pytest's summary has them; a line of a log has more spaces.
-        lines = [line.split(" - ")[0] for line in said.splitlines() if re.match(r"(?:FAILED|ERROR) \S", line)]
-        if self.late:
-            lines.append(self.late)
-        if self.process.returncode and not lines:
-            lines = [f"FAILED the run: exit code {self.process.returncode}"]
-        if lines:
-            print(said)
-        seconds, rest = time.monotonic() - self.begun, left(self.mark, self.place)
+        """Return what failed and what was left, when it has ended, print the failures, and remove its files.
+
+        Where an interruption falls into the removal, a second call still knows what the first had read.
+        """
+        if self._outcome is None:
+            said = self.said.read_text("utf-8", "replace") if self.said.exists() else ""
+            # As pytest's summary has them; a line of a log has more spaces.
+            lines = [line.split(" - ")[0] for line in said.splitlines() if re.match(r"(?:FAILED|ERROR) \S", line)]
+            if self.late:
+                lines.append(self.late)
+            if self.process.returncode and not lines:
+                lines = [f"FAILED the run: exit code {self.process.returncode}"]
+            if lines:
+                print(said)
+            seconds, rest = time.monotonic() - self.begun, left(self.mark, self.place)
+            self._outcome = Outcome(Counter(set(lines)), rest, seconds, self.seed, ledger.counts(said))
         shutil.rmtree(self.folder, ignore_errors=True)
-        return Outcome(Counter(set(lines)), rest, seconds, self.seed, ledger.counts(said))
+        return self._outcome
 
 
 class Outcome(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from functools import partial
 from itertools import groupby
 from tempfile import mkdtemp
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import psutil
 import pytest
@@ -21,6 +22,7 @@ from tests import child, sturdy
 from tests.until import LONG, until
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 BAD = """
@@ -111,22 +113,32 @@ def test_a_run_that_takes_too_long_is_ended(
     assert "KeyboardInterrupt" in capsys.readouterr().out
 
 
-def test_a_run_whose_end_is_interrupted_leaves_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("during", ["left", "rmtree"])
+def test_a_run_whose_end_is_interrupted_leaves_no_folder_and_is_told(
+    during: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     arguments = alone(tmp_path, "def test_it():\n    pass\n")
     (place := tmp_path / "place").mkdir()
     monkeypatch.setattr(sturdy, "mkdtemp", partial(mkdtemp, dir=place))
     interruptions = [SystemExit(143)]
-    look = sturdy.left
+    look, remove = sturdy.left, shutil.rmtree
 
-    def left(mark: str, there: Path) -> list[str]:
+    def interrupted(does: Callable[..., Any], *asked: Any, **options: Any) -> Any:
+        found = does(*asked, **options)
         if interruptions:
             raise interruptions.pop()
-        return look(mark, there)
+        return found
 
-    monkeypatch.setattr(sturdy, "left", left)
+    monkeypatch.setattr(sturdy, "left", partial(interrupted, look) if during == "left" else look)
+    removes = partial(interrupted, remove) if during == "rmtree" else remove
+    monkeypatch.setattr(sturdy, "shutil", SimpleNamespace(rmtree=removes))
+    stopped: list[tuple[sturdy.Outcome, bool]] = []
     with pytest.raises(SystemExit):
-        list(sturdy.repeat(1, 1, 0, arguments))
+        list(sturdy.repeat(1, 1, 0, arguments, lambda *told: stopped.append(told)))
     assert not interruptions
+    (((failed, left, *_, tests), ended),) = stopped
+    assert ended
+    assert (list(failed), left, tests) == ([], [], {"passed": 1})
     assert list(place.glob("sturdy-*")) == []
 
 

@@ -14,6 +14,7 @@ import tempfile
 from pathlib import Path
 
 from hooks import leave, node
+from tests import child
 from tests.number import positive
 from tests.site import chromium
 from tests.site.pages import PAGES, QUIZ_PAGE, ROOT
@@ -44,8 +45,12 @@ def main() -> int:
             script = Path(__file__).with_name("score.mjs")
             command = [node.path(), str(script), served, str(asked.runs), *pages]
             limit = 120 * len(pages) * asked.runs
-            scored = subprocess.run(command, env=env, check=True, timeout=limit, stdout=subprocess.PIPE, text=True)
-    for line in scored.stdout.splitlines():
+            # Node starts the browser apart from itself: killed alone, it would leave it.
+            with child.started(command, env=env, stdout=subprocess.PIPE) as scoring:
+                scored, _ = scoring.process.communicate(timeout=limit)
+            if scoring.process.returncode:
+                raise subprocess.CalledProcessError(scoring.process.returncode, command)
+    for line in scored.splitlines():
         found = json.loads(line)
         scores, shift = found["scores"], found["shift"]
         low = [name for name, least in LEAST[found["device"]].items() if scores[name] < least]

@@ -74,7 +74,7 @@ locks/%/requirements.txt:
 lock: ## Lock other versions again, the rest as in uv.lock (LOCK=previous|next)
 	@test -n "$(LOCK)" || { echo 'say which: make lock LOCK=name, for locks/name/requirements.in' >&2; exit 2; }
 	# What the file holds already is preferred: first the versions of uv.lock. One that fails leaves the old lock.
-	trap 'rm -f $(LOCKED).txt.part' EXIT; \
+	trap 'rm -f $(LOCKED).txt.part' EXIT; trap 'exit 130' INT; trap 'exit 143' TERM; \
 	$(UV) export --quiet --frozen $(RUNS) --no-emit-project --output-file $(LOCKED).txt.part >/dev/null && \
 	$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header $(RUNS) \
 	  --override $(LOCKED).in --output-file $(LOCKED).txt.part pyproject.toml $(LOCKED).in >/dev/null && \

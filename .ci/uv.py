@@ -114,9 +114,11 @@ def download(entry: dict, target: Path) -> None:
             part.write_bytes(z.read(f"uv-{entry['version']}.data/scripts/uv"))
         part.chmod(0o755)
         part.replace(target)
-    except OSError as error:
+    except (KeyboardInterrupt, OSError) as error:
         with contextlib.suppress(OSError):
             part.unlink(missing_ok=True)
+        if isinstance(error, KeyboardInterrupt):
+            raise
         sys.exit(f"uv.py: {target} cannot be written ({error.strerror or error}). {by_hand}")
 
 
@@ -139,4 +141,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit("uv.py: interrupted")

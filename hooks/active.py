@@ -21,7 +21,7 @@ SHOWN = (
 )
 PAGE = "a file of this kind is published as it is, and a browser may run it as a page, with no security policy"
 CURE = "take it out"
-LINK = "a symbolic link: what it leads to would be published, wherever that lies"
+LINK = "a symbolic link, or in one: what it leads to would be published, wherever that lies"
 # In any namespace; of HTML, every element.
 _ELEMENTS = {"foreignobject", "handler", "script"}
 _HTML = "http://www.w3.org/1999/xhtml"
@@ -32,10 +32,16 @@ def is_page(name: str) -> bool:
     return not name.lower().endswith(SHOWN)
 
 
-def wrong(file: Path) -> GuideError | None:
-    """Return the error for a file that is published as it is, and is a link or what a browser would run; else None."""
-    if file.is_symlink():
-        return GuideError(file, 0, LINK, "put the file itself in its place")
+def wrong(file: Path, top: Path) -> GuideError | None:
+    """Return the error for a file that is published as it is, and is a link or what a browser would run; else None.
+
+    Args:
+        file: below `top`.
+        top: the folder of all pages; no folder between the two may be a link either, since MkDocs follows it.
+    """
+    between = [folder for folder in file.parents if top in folder.parents]
+    if link := next((path for path in [file, *between] if path.is_symlink()), None):
+        return GuideError(link, 0, LINK, "put what it leads to in its place")
     if is_page(file.name):
         cure = "write a page in Markdown; a kind that no browser runs belongs in SHOWN in hooks/active.py"
         return GuideError(file, 0, PAGE, cure)

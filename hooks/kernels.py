@@ -6,7 +6,10 @@ at once can be given the same, and one ends with "Address already in use".
 
 from __future__ import annotations
 
+import asyncio
 import os
+import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from tempfile import TemporaryDirectory, gettempdir
 from typing import TYPE_CHECKING, Any
@@ -50,3 +53,24 @@ def client(notebook: NotebookNode, **options: Any) -> Iterator[NotebookClient]:
         made.config.KernelManager.connection_file = f"{folder}/kernel.json"
         made.config.KernelManager.transport = "ipc"
         yield made
+
+
+def execute(client: NotebookClient, **options: Any) -> None:
+    """Execute the notebook; a signal that ends the wait ends the kernel too, and goes on.
+
+    In a thread: in the main one nbclient takes SIGINT and SIGTERM for itself, and raises something else, or nothing
+    (https://github.com/jupyter/nbclient/blob/v0.11.0/nbclient/client.py).
+
+    Args:
+        client: from `client`.
+        options: of `NotebookClient.execute`.
+    """
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(lambda: asyncio.run(client.async_execute(**options)))
+        try:
+            running.result()
+        finally:
+            while not running.done():
+                if process := getattr(getattr(client.km, "provisioner", None), "process", None):
+                    process.kill()
+                time.sleep(0.1)

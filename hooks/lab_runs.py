@@ -57,7 +57,7 @@ def run(script: Path, device: str = "cpu") -> nbformat.NotebookNode:
         env |= {"TMPDIR": folder, "HOME": folder}  # IPython keeps settings in the home folder
         del env["MPLBACKEND"]  # a notebook shows figures by a backend of its own
         try:
-            client.execute(env=env, cwd=str(script.parent))
+            kernels.execute(client, env=env, cwd=str(script.parent))
         except exceptions.CellExecutionError as error:
             cause = COLOUR.sub("", f"{error.ename}: {error.evalue}").strip().removesuffix(".")
             line = _line(error, notebook, lines) or lines[begun[-1]]

@@ -27,6 +27,8 @@ FOREIGN_ENV = (
     *("TF_", "KERAS_", "XLA_", "OMP_", "CUDA_", "GRPC_", "LC_", "PYTHON"),
     # Settings of a contributor's shell, git, Node, desktop and notebooks, which CI does not have.
     *("BASH", "CDPATH", "GIT_", "GLOBIGNORE", "IPYTHON", "JUPYTER_", "MATPLOTLIB", "MPL", "NODE_", "SHELLOPTS", "XDG_"),
+    # Of the servers and the cluster that programs start.
+    *("FORWARDED_ALLOW_IPS", "GUNICORN_", "RAY_", "UVICORN_", "WEB_CONCURRENCY"),
 )
 KEPT_ENV = {"CUDA_VISIBLE_DEVICES", "TF_PLUGGABLE_DEVICE_LIBRARY_PATH"}
 FIXED_ENV = {

@@ -238,12 +238,12 @@ def in_kernel(blocks: list[Block]) -> str:
         return ""
     for path in dict.fromkeys(block.program for block in blocks if block.language == "python" and block.program):
         program = programs.load(path)
-        if _shares(program) and _splits(program, blocks):
+        if shares(program) and _splits(program, blocks):
             return path
     return ""
 
 
-def _shares(program: Program) -> bool:
+def shares(program: Program) -> bool:
     """Tell whether a program can run in a kernel: one process, no file but itself, nothing set before the import.
 
     `__file__` is not there, and `sys.argv` is that of the kernel.

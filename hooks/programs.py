@@ -139,7 +139,7 @@ def _with_companions(program: Program) -> Program:
         if unfit := _unfit(file):
             cause = f"[tool.guide] names '{file.name}' in files, but {unfit[0]}"
             raise GuideError(program.file, line_in(program.source, file.name, "# files"), cause, unfit[1])
-        if wrong := active.wrong(file):
+        if wrong := active.wrong(file, program.file.parent):
             raise wrong
     return replace(program, sha256=digest.of(program.source, program.companions))
 

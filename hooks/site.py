@@ -25,6 +25,7 @@ from hooks import (
     lab_pages,
     labs,
     last_verified,
+    leave,
     leftovers,
     links,
     loud,
@@ -86,8 +87,10 @@ _build = _Build()
 
 
 def on_startup(command: str, dirty: bool) -> None:
-    """Listen to warnings, also with `-q`."""
+    """Listen to warnings, also with `-q`; a preview that SIGTERM ends takes its pages along."""
     loud.start(serving=command == "serve")
+    if command == "serve":
+        leave.at_sigterm()
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
@@ -115,7 +118,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     # A page in Markdown is not published as it is.
     written = [Path(file.abs_src_path) for file in files if file.abs_src_path and not file.is_documentation_page()]
     ours = [path for path in written if path.is_relative_to(config.docs_dir)]
-    loud.report([found for path in ours if (found := active.wrong(path))])
+    loud.report([found for path in ours if (found := active.wrong(path, Path(config.docs_dir)))])
     wrong = labs.unreadable(root)
     loud.report(list(wrong.values()))
     for file in [file for file in files if Path(file.abs_src_path or "") in wrong]:

@@ -64,9 +64,8 @@ def chosen(patterns: list[str], short: float | None = None) -> list[programs.Pro
         patterns: parts of paths.
         short: take every program whose record says at most so many seconds instead of a sample.
     """
-    plain = [
-        p for p in programs.all_programs() if p.options.processes == 1 and not p.options.alone and not p.options.env
-    ]
+    # As in the site's notebooks: the other ways have no file beside the code, and arguments of their own.
+    plain = [p for p in programs.all_programs() if notebooks.shares(p) and not p.options.alone]
     if short is not None:
         plain = [p for p in plain if (known := records.load(p)) and known.seconds <= short]
     if patterns or short is not None:

@@ -9,6 +9,7 @@ Tests that would wait for it come last, so that the others run meanwhile; progra
 from __future__ import annotations
 
 import contextlib
+import signal
 import time
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, cast
@@ -118,8 +119,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the place of the shared runner."""
+    """Make the place of the shared runner; SIGTERM ends the session as Ctrl-C does, with all that it started."""
     config.stash[SHARED] = Shared()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     # Another user's folder may not be writable: pytest then remembers no failures, and says so.
     config.addinivalue_line("filterwarnings", "default::pytest.PytestCacheWarning")
 

@@ -218,18 +218,20 @@ def seen(request):
 """
 
 
-def test_ctrl_c_ends_the_work_that_a_test_waits_for(tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM], ids=lambda one: one.name)
+def test_a_signal_ends_the_work_that_a_test_waits_for(how: signal.Signals, tmp_path: Path) -> None:
     there = tmp_path / "there"
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     (tmp_path / "conftest.py").write_text(CONFTEST.format(sleeps=SLEEPS, there=str(there)))
     (tmp_path / "test_it.py").write_text("def test_it(seen):\n    assert seen\n")
     command = [sys.executable, "-m", "pytest", "-c", str(tmp_path / "pytest.ini"), "-p", "tests.plugin_ahead"]
+    command += ["-p", "tests.plugin_runner"]  # which takes SIGTERM for Ctrl-C
     command += ["-p", "no:cacheprovider", str(tmp_path)]
     with child.started(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as started:
         started.wait_for(there.exists)
         started.wait_for(lambda: bool(started.look()))
         family = started.look()
-        started.process.send_signal(signal.SIGINT)
+        started.process.send_signal(how)
         said, _ = started.process.communicate(timeout=child.PATIENCE)
         assert started.process.returncode == pytest.ExitCode.INTERRUPTED, said
         assert psutil.wait_procs(family, timeout=20)[1] == []

@@ -12,6 +12,7 @@ import threading
 import time
 import zipfile
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path, PosixPath
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,6 @@ from hooks.errors import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 VERSION = "9.8.7"
 
@@ -131,6 +131,18 @@ def test_a_place_that_cannot_be_written_is_named(uv: Any, tmp_path: Path) -> Non
     (tmp_path / ".cache").write_text("a file stands where the folder should be")
     with pytest.raises(SystemExit, match=rf"{target} cannot be written \(.*\)\. Install uv by hand"):
         uv.main()
+
+
+def test_ctrl_c_leaves_no_part(uv: Any, tmp_path: Path) -> None:
+    class Interrupted(PosixPath):
+        def replace(self, _: Any) -> Any:
+            assert self.exists()
+            raise KeyboardInterrupt
+
+    target = Interrupted(lock(tmp_path))
+    with pytest.raises(KeyboardInterrupt):
+        uv.download(uv.locked(), target)
+    assert list(target.parent.iterdir()) == []
 
 
 def test_a_wheel_that_cannot_be_had_is_named(uv: Any, tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ import numpy as np
 import tensorflow as tf
 from ai_edge_litert.interpreter import Interpreter
 from litert_quantizer import quantizer, recipe
+from litert_quantizer.calibrator import CalibrationMode
 from litert_quantizer.qtyping import TFLOperationName
 from litert_quantizer.utils import qsv_utils
 from sklearn.datasets import load_digits
@@ -82,12 +83,17 @@ one_by_one = {"serving_default": [{"pixels": image[None]} for image in x_train[:
 in_one_batch = {"serving_default": [{"pixels": x_train[:200]}]}
 averaged = static.calibrate(one_by_one)
 widest = static.calibrate(in_one_batch)
+profile = CalibrationMode.CALIBRATION_PROFILER_BASED
+profiled = static.calibrate(one_by_one, mode=profile)
 files["int8, averaged ranges"] = quantise(recipe.static_wi8_ai8(), averaged)
 files["int8, widest ranges"] = quantise(recipe.static_wi8_ai8(), widest)
 
 (logits,) = [name for name in widest if "classes" in name]
-for how, ranges in {"one by one": averaged, "in one batch": widest}.items():
+calibrated = {"one by one": averaged, "profiled": profiled, "in one batch": widest}
+spread = {}
+for how, ranges in calibrated.items():
     low, high = (float(ranges[logits][end].item()) for end in ("min", "max"))
+    spread[how] = high - low
     print(f"calibrated {how:12}: the logits lie between {low:.1f} and {high:.1f}")
 # --8<-- [end:static]
 
@@ -110,6 +116,17 @@ mixed = quantizer.Quantizer(float32, recipe.dynamic_wi8_afp32())
 mixed.add_dynamic_config("wide", TFLOperationName.FULLY_CONNECTED, num_bits=4)
 files["8-bit weights, 4 in one layer"] = bytes(
     mixed.quantize(enable_progress_report=False).quantized_model
+)
+
+half = quantizer.Quantizer(float32)
+half.add_weight_only_config(
+    ".*",
+    TFLOperationName.ALL_SUPPORTED,
+    num_bits=16,
+    algorithm_key=quantizer.AlgorithmName.FLOAT_CASTING,
+)
+files["float16 weights"] = bytes(
+    half.quantize(enable_progress_report=False).quantized_model
 )
 # --8<-- [end:fewer]
 
@@ -137,6 +154,7 @@ def run(content):
 smaller = {"optimizations": [tf.lite.Optimize.DEFAULT], "input_signature": one_image}
 int8_only = {"supported_ops": [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]}
 by_converter = {
+    "float16 weights": export(**smaller, target_spec={"supported_types": [tf.float16]}),
     "8-bit weights": export(**smaller),
     "int8": export(
         **smaller,
@@ -193,10 +211,6 @@ for by, made in (
 size = {(row[0], row[1]): row[2] for row in rows}
 ours = {name: errs["Quantizer", name] for name in files}
 keras_accuracy = float((expected.argmax(1) == y_test).mean())
-spread = {
-    how: float((ranges[logits]["max"] - ranges[logits]["min"]).item())
-    for how, ranges in (("averaged", averaged), ("widest", widest))
-}
 claims = {
     "eight_bit_weights_are_under_half": len(files["8-bit weights"])
     < 0.5 * len(float32),
@@ -209,7 +223,13 @@ claims = {
         float32, recipe.dynamic_wi8_afp32()
     ).need_calibration,
     "static_needs_examples": "calibration" in refused["not_calibrated"],
-    "one_by_one_averages_the_ranges": spread["averaged"] < 0.8 * spread["widest"],
+    "one_by_one_averages_the_ranges": spread["one by one"]
+    < 0.8 * spread["in one batch"],
+    "profiled_averages_too": abs(spread["profiled"] / spread["one by one"] - 1) < 1e-3,
+    "float16_is_of_the_converters_size": 0.9
+    < size["Quantizer", "float16 weights"] / size["converter", "float16 weights"]
+    < 1.1,
+    "float16_errs_least": ours["float16 weights"] < 0.1 * ours["8-bit weights"],
     "averaged_ranges_err_more": ours["int8, averaged ranges"]
     > 3 * ours["int8, widest ranges"],
     "widest_ranges_err_like_the_converter": ours["int8, widest ranges"]

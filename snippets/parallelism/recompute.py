@@ -126,6 +126,12 @@ for mode in ("full", "list_of_layers", "larger_than", "activations"):
         text = str(error)[str(error).index("The custom") :].partition("\x1b")[0]
         refused[mode] = f"ValueError: {text}"
         print(f"{mode:15} ValueError")
+with keras.RematScope("list_of_layers", layer_names=["conv"]):
+    pixels = [keras.Input((8, 8, 1)), keras.layers.Conv2D(2, 3, name="conv")]
+    conv = keras.Sequential([*pixels, keras.layers.Flatten(), keras.layers.Dense(1)])
+conv.compile(keras.optimizers.SGD(0.01), "mse")
+conv.fit(np.zeros((8, 8, 8, 1)), np.zeros((8, 1)), verbose=0)
+print("a convolution in list_of_layers trains")
 kept["dense"], computed["dense"], _ = passes(dense())
 kept["activations"], computed["activations"], _ = passes(model)
 print(f"kept without: {kept['dense']:,} bytes, computed {sum(computed['dense'])} times")

@@ -81,6 +81,18 @@ print("a schedule of the epoch alone:", [f"{rate:.6f}" for rate in same])
 print(refused)
 # --8<-- [end:rates]
 
+# --8<-- [start:float16]
+keras.config.set_dtype_policy("mixed_float16")
+scaled = train(one)[0]
+halves = Scheduler(lambda epoch, rate: rate / 2)
+try:
+    in_float16 = None
+    scaled.fit(rows, callbacks=[halves], verbose=0)
+except ValueError as error:
+    in_float16 = f"ValueError: {error}"
+print(type(scaled.optimizer).__name__, "raises", in_float16)
+# --8<-- [end:float16]
+
 claims = {
     "equal_to_one_device": apart(alone, last) < 1e-5 < moved["base"],
     "each_part_moves_at_its_own_rate": moved["head"] > 10 * moved["base"],
@@ -88,5 +100,7 @@ claims = {
     "a_schedule_reaches_each_at_its_own_rate": np.allclose(halved, [2.5e-5, 2.5e-3]),
     "a_schedule_of_the_epoch_gives_both_one_rate": np.allclose(same, [0.005, 0.005]),
     "it_has_no_learning_rate_of_its_own": "individual sub-optimizers" in str(refused),
+    "no_schedule_under_mixed_float16": "attribute" in str(in_float16)
+    and type(scaled.optimizer.inner_optimizer) is type(model.optimizer),
 }
-errors = {"learning_rate": refused}
+errors = {"learning_rate": refused, "float16": in_float16}

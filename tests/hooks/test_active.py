@@ -18,7 +18,7 @@ SVG = '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/19
 @pytest.mark.parametrize("name", ["b.html", "a.HTM", "a.xhtml", "a.xml", "route.KML", "a.gpx", "a.svgz", "a"])
 def test_no_page_is_published_as_it_is(name: str, tmp_path: Path) -> None:
     """Nor a kind that nobody has looked at: hosts serve many as XML, in which scripts run."""
-    found = active.wrong(tmp_path / name)
+    found = active.wrong(tmp_path / name, tmp_path)
     assert found
     assert (found.file, found.line, found.cause) == ((tmp_path / name).as_posix(), 0, active.PAGE)
     assert found.cure.startswith("write a page in Markdown")
@@ -40,7 +40,7 @@ def test_no_page_is_published_as_it_is(name: str, tmp_path: Path) -> None:
 )
 def test_what_a_drawing_would_run_is_named_with_its_line(part: str, what: str, tmp_path: Path) -> None:
     (tmp_path / "a.SVG").write_text(SVG.format(part))
-    found = active.wrong(tmp_path / "a.SVG")
+    found = active.wrong(tmp_path / "a.SVG", tmp_path)
     assert found
     assert (found.line, found.cause) == (2, f"a drawing is published with no security policy, and holds {what}")
 
@@ -61,18 +61,30 @@ def test_other_drawings_are_published(of: str, tmp_path: Path) -> None:
     head = f'<?xml version="1.0" encoding="{of}"?><!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "http://www.w3.org/x.dtd">'
     style = "<style>a{b:c}</style><desc>javascript: on script</desc>"
     (tmp_path / "a.svg").write_text(head + SVG.format(f'{style}<a xlink:href="b.html" class="on"/>'), of)
-    assert active.wrong(tmp_path / "a.svg") is None
-    assert active.wrong(ROOT / "docs/assets/favicon.svg") is None
-    assert active.wrong(tmp_path / "a.js") is None
+    assert active.wrong(tmp_path / "a.svg", tmp_path) is None
+    assert active.wrong(ROOT / "docs/assets/favicon.svg", ROOT / "docs") is None
+    assert active.wrong(tmp_path / "a.js", tmp_path) is None
 
 
 def test_a_symbolic_link_is_refused(tmp_path: Path) -> None:
     (tmp_path / "key.txt").write_text("secret")
     (tmp_path / "a.txt").symlink_to(tmp_path / "key.txt")
-    found = active.wrong(tmp_path / "a.txt")
+    found = active.wrong(tmp_path / "a.txt", tmp_path)
     assert found
     assert found.cause == active.LINK
-    assert active.wrong(tmp_path / "key.txt") is None
+    assert active.wrong(tmp_path / "key.txt", tmp_path) is None
+
+
+def test_a_file_in_a_linked_folder_is_refused(tmp_path: Path) -> None:
+    """MkDocs follows links to folders."""
+    (docs := tmp_path / "docs").mkdir()
+    (elsewhere := tmp_path / "elsewhere" / "more").mkdir(parents=True)
+    (elsewhere / "key.txt").write_text("secret")
+    (docs / "x").symlink_to(elsewhere.parent)
+    found = active.wrong(docs / "x" / "more" / "key.txt", docs)
+    assert found
+    assert (found.cause, found.file) == (active.LINK, str(docs / "x"))
+    assert active.wrong(docs / "x" / "more" / "key.txt", docs / "x") is None
 
 
 def test_every_file_beside_the_pages_is_used() -> None:

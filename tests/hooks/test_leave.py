@@ -12,6 +12,7 @@ import pytest
 
 from hooks.errors import ROOT
 from tests import child
+from tests.until import LONG
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,3 +31,19 @@ def test_it_leaves_no_folder(command: str, how: signal.Signals, tmp_path: Path) 
         assert started.process.returncode == 128 + how
     assert said == ("interrupted: all processes are ended\n" if how == signal.SIGINT else "")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_preview_that_sigterm_ends_leaves_no_folder(tmp_path: Path) -> None:
+    """MkDocs removes the pages that it serves on the way out."""
+    (temporary := tmp_path / "tmp").mkdir()
+    code = "import pathlib, sys, tempfile, time\nfrom hooks import site\nsite.on_startup('serve', False)\n"
+    code += (
+        "with tempfile.TemporaryDirectory():\n    pathlib.Path(sys.argv[1]).touch()\n    time.sleep(int(sys.argv[2]))"
+    )
+    env = {**os.environ, "TMPDIR": str(temporary), "PYTHONPATH": str(ROOT)}
+    with child.started([sys.executable, "-c", code, str(tmp_path / "there"), str(LONG)], env=env) as started:
+        started.wait_for((tmp_path / "there").exists)
+        started.process.send_signal(signal.SIGTERM)
+        started.process.communicate(timeout=child.PATIENCE)
+        assert started.process.returncode == 128 + signal.SIGTERM
+    assert list(temporary.iterdir()) == []

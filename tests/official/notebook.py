@@ -86,7 +86,7 @@ def run(notebook: Any, *, seconds: float, extra: Sequence[str] = ()) -> Outcome:
         judged, error = "runs", ""
         try:
             with executed as client:
-                client.execute(env=environment(mark, extra, temporary))
+                kernels.execute(client, env=environment(mark, extra, temporary))
         except CellTimeoutError:
             judged = "slow"
         except DeadKernelError:

@@ -168,7 +168,7 @@ def test_a_notebook_of_each_section_runs(section: str, built_site: Path, tmp_pat
     more = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1", "TMPDIR": str(temporary)}
     place, limit = {"metadata": {"path": str(tmp_path)}}, round(busy.stretched(180))
     with kernels.client(notebook, timeout=limit, resources=place) as client:
-        client.execute(env={**os.environ, **more})
+        kernels.execute(client, env={**os.environ, **more})
     assert all(cell.execution_count for cell in notebook.cells if cell.cell_type == "code")
 
 

@@ -349,13 +349,21 @@ def test_what_changes_while_it_waits_is_an_error(runner: Runner, program: Make) 
 
 
 def test_the_users_settings_do_not_reach_it(program: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("PYTHONOPTIMIZE", "PYTHONWARNINGS", "LC_ALL", "TF_DETERMINISTIC_OPS", "GRPC_VERBOSITY"):
+    for name in (
+        "PYTHONOPTIMIZE",
+        "PYTHONWARNINGS",
+        "LC_ALL",
+        "TF_DETERMINISTIC_OPS",
+        "GRPC_VERBOSITY",
+        "RAY_ADDRESS",
+        "GUNICORN_CMD_ARGS",
+    ):
         monkeypatch.setenv(name, "1")
     body = """
         import os, sys
         claims = {"asserts_count": not sys.flags.optimize}
         for name in os.environ:
-            assert not name.startswith(("LC_", "TF_DET", "GRPC_", "PYTHONOPT", "PYTHONWARN")), name
+            assert not name.startswith(("LC_", "TF_DET", "GRPC_", "PYTHONOPT", "PYTHONWARN", "RAY_", "GUNICORN_")), name
     """
     with Runner(preload=(), limit=1) as runner:
         result = run(runner, program(body))

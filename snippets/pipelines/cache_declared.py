@@ -1,0 +1,80 @@
+# /// script
+# requires-python = ">=3.11,<3.14"
+# dependencies = ["tensorflow==2.21.*", "keras==3.15.*"]
+#
+# [tool.guide]
+# devices = 0
+# seconds = 120
+# ///
+"""A declared length ends each epoch before the cache has seen the end of its input: the cache never fills."""
+
+import pathlib
+import tempfile
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+# --8<-- [start:pipeline]
+ROWS, BATCH, EPOCHS = 8, 4, 3
+made = []
+plain = tf.data.Options()  # nothing is made ahead
+plain.experimental_optimization.apply_default_optimizations = False
+
+
+def rows():
+    """Make rows, as a reader of files does, and remember each."""
+    for n in range(ROWS):
+        made.append(n)
+        yield np.float32([n]), np.float32([n])
+
+
+def batches(path="", declare_rows=False, shuffle=1):
+    """Return batches of cached rows, with their number declared."""
+    number = tf.TensorSpec((1,), tf.float32)
+    data = tf.data.Dataset.from_generator(rows, output_signature=(number, number))
+    if declare_rows:
+        data = data.apply(tf.data.experimental.assert_cardinality(ROWS))
+    data = data.cache(path).shuffle(shuffle).batch(BATCH)
+    data = data.apply(tf.data.experimental.assert_cardinality(ROWS // BATCH))
+    return data.with_options(plain)
+
+
+# --8<-- [end:pipeline]
+
+
+# --8<-- [start:made]
+def made_by_fit(data, read_first=False):
+    """Return how many rows are made for the epochs of `fit`."""
+    made.clear()
+    if read_first:
+        for _ in data:
+            pass
+    model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    model.fit(data, epochs=EPOCHS, shuffle=False, verbose=0)
+    return len(made)
+
+
+folder = tempfile.TemporaryDirectory()
+file = str(pathlib.Path(folder.name, "rows"))
+counts = {
+    "batches declared": made_by_fit(batches()),
+    "rows declared too": made_by_fit(batches(declare_rows=True)),
+    "shuffled after the cache": made_by_fit(batches(shuffle=ROWS)),
+    "in a file": made_by_fit(batches(file, declare_rows=True)),
+    "in a file, read once first": made_by_fit(batches(file + "_2"), read_first=True),
+}
+for name, count in counts.items():
+    print(f"{name:27} {count:2} rows made in {EPOCHS} epochs of {ROWS}")
+# --8<-- [end:made]
+folder.cleanup()
+
+claims = {
+    "declared_batches_never_fill_the_cache": counts["batches declared"]
+    == EPOCHS * ROWS,
+    "a_shuffle_fills_it": counts["shuffled after the cache"] == ROWS,
+    "declared_rows_fill_it": counts["rows declared too"] == ROWS,
+    "a_file_does_not_use_the_length": counts["in a file"] == EPOCHS * ROWS,
+    "reading_once_fills_a_file": counts["in a file, read once first"] == ROWS,
+}

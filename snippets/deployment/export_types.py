@@ -15,11 +15,11 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+# --8<-- [start:words]
 work = tempfile.TemporaryDirectory()
 IDS = tf.constant([[3, 257, 2049, 4097]])
 
 
-# --8<-- [start:words]
 class Words(keras.Model):
     """Look up a vector for each id; here it holds the id itself."""
 
@@ -32,7 +32,7 @@ class Words(keras.Model):
 
 
 def answers(policy, signature=None):
-    """Export the model, called with whole numbers; return what its input becomes, and the answers."""
+    """Export the model; return how its input is declared, and its answers."""
     model = Words(policy)
     model(IDS)
     model.table.set_weights([np.arange(5000.0)[:, None]])

@@ -21,7 +21,7 @@ SHOWN = (
 )
 PAGE = "a file of this kind is published as it is, and a browser may run it as a page, with no security policy"
 CURE = "take it out"
-LINK = "a symbolic link, or in one: what it leads to would be published, wherever that lies"
+LINK = "a symbolic link: what it leads to would be published, wherever that lies"
 # In any namespace; of HTML, every element.
 _ELEMENTS = {"foreignobject", "handler", "script"}
 _HTML = "http://www.w3.org/1999/xhtml"

@@ -70,7 +70,7 @@ def execute(client: NotebookClient, **options: Any) -> None:
         try:
             running.result()
         finally:
-            while not running.done():
+            while not running.done():  # a signal ended the wait
                 if process := getattr(getattr(client.km, "provisioner", None), "process", None):
                     process.kill()
                 time.sleep(0.1)

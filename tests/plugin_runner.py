@@ -121,6 +121,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Make the place of the shared runner; SIGTERM ends the session as Ctrl-C does, with all that it started."""
     config.stash[SHARED] = Shared()
+    # Not `leave.at_sigterm`: pytest takes the SystemExit of a test for its failure, and goes on.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     # Another user's folder may not be writable: pytest then remembers no failures, and says so.
     config.addinivalue_line("filterwarnings", "default::pytest.PytestCacheWarning")

@@ -29,14 +29,15 @@ def rows():
         yield np.float32([n]), np.float32([n])
 
 
-def batches(path="", declare_rows=False, shuffle=1):
-    """Return batches of cached rows, with their number declared."""
+def batches(path="", declare_rows=False, declare_batches=True, shuffle=1):
+    """Return batches of cached rows, by default with their number declared."""
     number = tf.TensorSpec((1,), tf.float32)
     data = tf.data.Dataset.from_generator(rows, output_signature=(number, number))
     if declare_rows:
         data = data.apply(tf.data.experimental.assert_cardinality(ROWS))
     data = data.cache(path).shuffle(shuffle).batch(BATCH)
-    data = data.apply(tf.data.experimental.assert_cardinality(ROWS // BATCH))
+    if declare_batches:
+        data = data.apply(tf.data.experimental.assert_cardinality(ROWS // BATCH))
     return data.with_options(plain)
 
 
@@ -44,15 +45,19 @@ def batches(path="", declare_rows=False, shuffle=1):
 
 
 # --8<-- [start:made]
-def made_by_fit(data, read_first=False):
-    """Return how many rows are made for the epochs of `fit`."""
+def made_by_fit(data, read_first=False, validation_steps=None):
+    """Return how many rows `fit` makes, to train on them or, with steps, to validate."""
     made.clear()
     if read_first:
         for _ in data:
             pass
     model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1)])
     model.compile("sgd", "mse")
-    model.fit(data, epochs=EPOCHS, shuffle=False, verbose=0)
+    options = {"epochs": EPOCHS, "shuffle": False, "verbose": 0}
+    if validation_steps:
+        options |= {"validation_data": data, "validation_steps": validation_steps}
+        data = tf.data.Dataset.from_tensors((tf.zeros((1, 1)), tf.zeros((1, 1))))
+    model.fit(data, **options)
     return len(made)
 
 
@@ -60,6 +65,9 @@ folder = tempfile.TemporaryDirectory()
 file = str(pathlib.Path(folder.name, "rows"))
 counts = {
     "batches declared": made_by_fit(batches()),
+    "validation_steps": made_by_fit(
+        batches(declare_batches=False), validation_steps=ROWS // BATCH
+    ),
     "rows declared too": made_by_fit(batches(declare_rows=True)),
     "shuffled after the cache": made_by_fit(batches(shuffle=ROWS)),
     "in a file": made_by_fit(batches(file, declare_rows=True)),
@@ -73,6 +81,7 @@ folder.cleanup()
 claims = {
     "declared_batches_never_fill_the_cache": counts["batches declared"]
     == EPOCHS * ROWS,
+    "validation_steps_never_fill_it": counts["validation_steps"] == EPOCHS * ROWS,
     "a_shuffle_fills_it": counts["shuffled after the cache"] == ROWS,
     "declared_rows_fill_it": counts["rows declared too"] == ROWS,
     "a_file_does_not_use_the_length": counts["in a file"] == EPOCHS * ROWS,

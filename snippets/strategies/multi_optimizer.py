@@ -85,12 +85,15 @@ print(refused)
 keras.config.set_dtype_policy("mixed_float16")
 scaled = train(one)[0]
 halves = Scheduler(lambda epoch, rate: rate / 2)
-try:
-    in_float16 = None
-    scaled.fit(rows, callbacks=[halves], verbose=0)
-except ValueError as error:
-    in_float16 = f"ValueError: {error}"
-print(in_float16)
+plateau = keras.callbacks.ReduceLROnPlateau("loss")
+in_float16 = {}
+for callback in (halves, plateau):
+    try:
+        scaled.fit(rows, callbacks=[callback], verbose=0)
+    except (AttributeError, ValueError) as error:
+        name = type(callback).__name__
+        in_float16[name] = f"{type(error).__name__}: {error}"
+        print(name, "raises", type(error).__name__)
 # --8<-- [end:float16]
 
 claims = {
@@ -100,7 +103,9 @@ claims = {
     "a_schedule_reaches_each_at_its_own_rate": np.allclose(halved, [2.5e-5, 2.5e-3]),
     "a_schedule_of_the_epoch_gives_both_one_rate": np.allclose(same, [0.005, 0.005]),
     "it_has_no_learning_rate_of_its_own": "individual sub-optimizers" in str(refused),
-    "no_schedule_under_mixed_float16": "attribute" in str(in_float16)
+    "no_schedule_under_mixed_float16": "attribute"
+    in in_float16["LearningRateScheduler"]
+    and in_float16["ReduceLROnPlateau"] == refused
     and type(scaled.optimizer.inner_optimizer) is type(model.optimizer),
 }
-errors = {"learning_rate": refused, "float16": in_float16}
+errors = {"learning_rate": refused, "float16": in_float16["LearningRateScheduler"]}

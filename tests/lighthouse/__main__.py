@@ -37,7 +37,9 @@ def main() -> int:
     pages = asked.pages or [page for page in ASKED if page in PAGES]
     failed = 0
     browser = chromium.wanted()
-    with reserved() as port, tempfile.TemporaryDirectory() as folder:
+    # The browser may still write as it is killed.
+    place = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+    with reserved() as port, tempfile.TemporaryDirectory() as folder, place as temporary:
         env = {**os.environ, "SITE_URL": address(port), "CHROME_PATH": browser, "NO_MKDOCS_2_WARNING": "1"}
         build = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", folder]
         subprocess.run(build, cwd=ROOT, env=env, check=True, timeout=600)
@@ -45,8 +47,8 @@ def main() -> int:
             script = Path(__file__).with_name("score.mjs")
             command = [node.path(), str(script), served, str(asked.runs), *pages]
             limit = 120 * len(pages) * asked.runs
-            # Node starts the browser apart from itself: killed alone, it would leave it.
-            with child.started(command, env=env, stdout=subprocess.PIPE) as scoring:
+            # Node starts the browser apart from itself: killed alone, it would leave it, and its profile.
+            with child.started(command, env={**env, "TMPDIR": temporary}, stdout=subprocess.PIPE) as scoring:
                 scored, _ = scoring.process.communicate(timeout=limit)
             if scoring.process.returncode:
                 raise subprocess.CalledProcessError(scoring.process.returncode, command)

@@ -12,8 +12,20 @@
   /* To what was opened: the field, or the first link of the list on top. */
   function enter(id) {
     const lists = document.querySelectorAll(`${MENU}, ${MENU} .md-nav__toggle:checked ~ .md-nav`);
-    const to = id === "__search" ? one(FIELD) : [...[...lists].at(-1).querySelectorAll("a")].find((link) => link.checkVisibility());
+    const seen = (link) => link.checkVisibility({ visibilityProperty: true });
+    const to = id === "__search" ? one(FIELD) : [...[...lists].at(-1).querySelectorAll("a, .md-nav__link[for=__toc]")].find(seen);
     to?.focus();
+  }
+
+  /* A button in the place of a label, with what it holds. */
+  function instead(label) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = label.className;
+    if (label.id) button.id = label.id;
+    button.append(...label.childNodes);
+    label.replaceWith(button);
+    return button;
   }
 
   function buttons() {
@@ -21,11 +33,9 @@
       const toggle = document.getElementById(id);
       const label = document.querySelector(`label.md-header__button[for="${id}"]`);
       if (!toggle || !label) continue;
-      const button = document.createElement("button");
-      button.type = "button";
-      button.className = `${label.className} ${kind}`;
+      const button = instead(label);
+      button.classList.add(kind);
       button.ariaLabel = name;
-      button.append(...label.childNodes);
       button.addEventListener("click", () => {
         toggle.click();
         if (toggle.checked) enter(id);
@@ -33,7 +43,20 @@
       const tell = () => { button.ariaExpanded = String(toggle.checked); };
       toggle.addEventListener("change", tell);
       tell();
-      label.replaceWith(button);
+    }
+  }
+
+  /* In that menu, so are what opens a list, of pages or of the contents of this one, and what leads back from it. */
+  function levels() {
+    for (const label of document.querySelectorAll(`${MENU} label:not([for=__drawer])`)) {
+      const button = instead(label);
+      if (label.matches(".md-nav__title")) button.ariaLabel = `Back from ${button.textContent.trim()}`;
+      else if (!button.textContent.trim()) button.ariaLabel = `Pages of ${button.previousElementSibling.textContent.trim()}`;
+      button.setAttribute("for", label.htmlFor); // the theme's styles ask for it
+      button.addEventListener("click", () => {
+        turn(label.htmlFor);
+        enter("__drawer");
+      });
     }
   }
 
@@ -66,8 +89,8 @@
       nav.role = "none";
       nav.removeAttribute("aria-label");
     }
-    /* What the theme says for a moment. */
-    one(".md-dialog")?.setAttribute("role", "status");
+    /* What the theme says for a moment, and how much a search has found. */
+    for (const said of document.querySelectorAll(".md-dialog, .md-search-result__meta")) said.role = "status";
   }
 
   const open = (id) => document.getElementById(id)?.checked;
@@ -96,10 +119,23 @@
     if (target.matches(FIELD)) target.dispatchEvent(new KeyboardEvent("keyup"));
   });
 
+  /* With instant navigation a page arrives without a load, and takes what had the focus away. */
+  let at = location.pathname;
+  window.document$?.subscribe(() => {
+    if (location.pathname === at) return;
+    at = location.pathname;
+    if (document.activeElement !== document.body) return; // a reader who was quicker, in a field
+    const place = document.getElementById(location.hash.slice(1)) ?? one("article h1");
+    if (!place) return;
+    if (place.tabIndex < 0) place.tabIndex = -1;
+    place.focus({ preventScroll: true });
+  });
+
   let due = false;
   const fix = () => {
     due = false;
     buttons();
+    levels();
     roles();
     scrollers();
   };

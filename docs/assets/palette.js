@@ -51,6 +51,15 @@
     next.focus();
   });
   dark.addEventListener("change", () => { if (current() === 0) choose(0); });
+  /* Another tab has chosen. */
+  const follow = () => {
+    const index = current();
+    if (inputs[index].checked) return;
+    inputs[index].checked = true;
+    choose(index);
+  };
+  addEventListener("storage", ({ key }) => (key === null || key.endsWith(".__palette")) && follow());
+  addEventListener("pageshow", ({ persisted }) => persisted && follow());
   inputs[current()].checked = true;
   button(current());
   (window.requestIdleCallback ?? setTimeout)(surround);

@@ -69,7 +69,12 @@
       if (room) room.append(line);
       else boxes.at(-1).after(line);
     }
-    const right = boxes.filter((box) => progress.entry(box.dataset.quiz)?.right).length;
+    /* By the question as it is now: an answer may be older. */
+    const holds = (box) => {
+      const picked = progress.entry(box.dataset.quiz)?.picked;
+      return picked && itemsOf(box).every((item) => picked.includes(inputOf(item).value) === isRight(item));
+    };
+    const right = boxes.filter(holds).length;
     line.querySelector(".quiz-total").textContent = `This page: ${right} of ${boxes.length} questions right.`;
     line.querySelector(".quiz-status").textContent = "";
   }

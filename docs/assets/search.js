@@ -12,6 +12,8 @@
   ).split(" "));
   /* What means something to the index's language, or stands between words. */
   const BETWEEN = /[\s\-,:!=[\]()"'`/*+~^<>{}|]+/;
+  /* What ends a sentence is no part of its last word. */
+  const ENDS = /[?.;…]+$/;
   /* A text is pasted when it has this many words. It stands where this share of its runs of three words stands, or runs
      that stand nowhere else: a run counts the less the more places have it. */
   const PASTED = 4;
@@ -48,7 +50,7 @@
   /* The query for the index, from strict to loose: all words, all with a letter that differs, any of them, as typed. */
   function variants(query) {
     if (/["]|(?:^|\s)[+-]\S/.test(query)) return [query];
-    const said = query.split(BETWEEN).filter((word) => word && !LEFT_OUT.has(word.toLowerCase()));
+    const said = query.split(BETWEEN).map((word) => word.replace(ENDS, "")).filter((word) => word && !LEFT_OUT.has(word.toLowerCase()));
     if (!said.length) return [query];
     const last = /\s$/.test(query) ? "" : "*";
     return [

@@ -12,6 +12,8 @@
   const progress = window.guideProgress;
   const quiz = window.guideQuiz;
   const banks = new Map(); // section -> its questions: id -> HTML
+  const coming = new Map(); // section -> the promise of its script
+  let latest = null; // the state that was asked for last
   let memory = null; // what sessionStorage holds, also where there is none
   let view = null;
 
@@ -56,15 +58,20 @@
 
   /* ---- Questions ---- */
 
-  function fetched(section) {
-    const { name, bank } = section;
-    return new Promise((resolve, reject) => {
-      if (banks.has(name)) return resolve();
-      const script = make("script", { src: bank });
-      script.addEventListener("load", () => (banks.has(name) ? resolve() : reject(new Error(name))));
-      script.addEventListener("error", () => reject(new Error(name)));
-      document.head.append(script);
-    });
+  function fetched({ name, bank }) {
+    if (!coming.has(name)) {
+      coming.set(name, new Promise((resolve, reject) => {
+        const fail = () => {
+          coming.delete(name);
+          reject(new Error(name));
+        };
+        const script = make("script", { src: bank });
+        script.addEventListener("load", () => (banks.has(name) ? resolve() : fail()));
+        script.addEventListener("error", fail);
+        document.head.append(script);
+      }));
+    }
+    return coming.get(name);
   }
 
   /* The HTML is the site's own: it was built with the page. */
@@ -86,13 +93,18 @@
   async function begin(state) {
     const shown = view;
     const needed = view.sections.filter(({ name }) => state.ids.some((id) => view.items.get(id).section === name));
+    /* The reader has left the page, or pressed again meanwhile. */
+    const past = () => latest !== state || !shown.root.isConnected;
+    latest = state;
+    if (needed.some(({ name }) => !banks.has(name))) shown.said.textContent = "Loading the questions.";
     try {
       await Promise.all(needed.map(fetched));
     } catch {
-      shown.said.replaceChildren("The questions could not be loaded. Try again when you are online.");
+      if (!past()) shown.said.textContent = "The questions could not be loaded. Try again when you are online.";
       return;
     }
-    if (view !== shown) return; // the reader has left the page
+    if (past()) return;
+    shown.said.textContent = "";
     save(state);
     if (state.done) result(state);
     else ask(state);

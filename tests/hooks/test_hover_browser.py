@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.site import serve
+from tests.site.chromium import problems_of
 from tests.site.visit import DRAWN
 
 if TYPE_CHECKING:
@@ -47,10 +48,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture(params=[False, True], ids=["mouse", "touch"])
 def page(request: pytest.FixtureRequest, new_reader: NewReader, site: str) -> Iterator[Page]:
     context = new_reader(viewport={"width": 390, "height": 700}, has_touch=request.param)
-    opened = context.new_page()
-    wrong: list[str] = []
-    opened.on("pageerror", lambda error: wrong.append(str(error)))
-    opened.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
+    opened, wrong = context.new_page(), problems_of(context)
     opened.goto(site)
     opened.evaluate(DRAWN)
     yield opened

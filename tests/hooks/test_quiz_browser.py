@@ -12,6 +12,7 @@ import pytest
 from tests.hooks import house
 from tests.hooks.house import MANY, QUIZ
 from tests.site import serve
+from tests.site.chromium import problems_of
 from tests.site.visit import DRAWN
 
 if TYPE_CHECKING:
@@ -53,10 +54,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def page(new_reader: NewReader, site: str) -> Iterator[Page]:
     """Return the page with the questions; a script error or a breach of the policy fails the test."""
     context = new_reader()
-    opened = context.new_page()
-    wrong: list[str] = []
-    opened.on("pageerror", lambda error: wrong.append(str(error)))
-    opened.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
+    opened, wrong = context.new_page(), problems_of(context)
     opened.goto(site)
     ready(opened)
     yield opened
@@ -219,6 +217,15 @@ def test_an_option_that_changed_is_not_restored(page: Page) -> None:
     ready(page)
     assert page.locator("#quiz-weights input:checked").count() == 0
     assert page.locator(".quiz-told").count() == 0
+
+
+def test_an_answer_counts_by_the_question_as_it_is_now(page: Page) -> None:
+    choose(page, "weights", 1)
+    page.evaluate("(key) => localStorage.setItem(key, localStorage[key].replace('false', 'true'))", KEY)
+    page.reload()
+    ready(page)
+    assert stored(page)["weights"]["right"] is True
+    assert page.locator(".quiz-total").inner_text() == "This page: 0 of 2 questions right."
 
 
 def test_two_tabs(page: Page, site: str) -> None:

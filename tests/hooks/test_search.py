@@ -94,6 +94,8 @@ def test_the_rest_keeps_the_order_of_the_index() -> None:
         ("ValueError: x", "+ValueError +x*"),
         ('"as it is"', '"as it is"'),
         ("the", "the"),
+        ("what is a replica?", "+replica*"),
+        ("Why does fit stop. It hangs...", "+fit +stop +hangs*"),
     ],
 )
 def test_all_words_are_asked_for_first(query: str, strict: str) -> None:

@@ -36,6 +36,14 @@ FLAGS = [
 ]
 
 
+def problems_of(reader: BrowserContext) -> list[str]:
+    """Return a list to which each error of a script or in the console is added from now on."""
+    problems: list[str] = []
+    reader.on("weberror", lambda error: problems.append(str(error.error)))
+    reader.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
+    return problems
+
+
 def found() -> str | None:
     """Return the browser's path: what CHROMIUM names, else the first known name on PATH; None where there is none."""
     named = os.environ.get("CHROMIUM", "")

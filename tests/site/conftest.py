@@ -21,9 +21,10 @@ from tests.site.serve import address, reserved, serving
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from playwright.sync_api import Browser, BrowserContext, Page
+    from playwright.sync_api import BrowserContext, Page
 
     from tests.plugin_ahead import Run
+    from tests.site.chromium import NewReader
     from tests.site.survey import Look
 
 
@@ -148,13 +149,10 @@ def _params(item: pytest.Item) -> dict[str, str]:
 
 
 @pytest.fixture
-def context(browser: Browser, site: str) -> Iterator[BrowserContext]:
+def context(new_reader: NewReader, site: str) -> Iterator[BrowserContext]:
     """Open a fresh reader: nothing stored, a wide window. An error in the console fails the test."""
-    reader = browser.new_context(base_url=site, viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
-    reader.set_default_timeout(120_000)
-    problems: list[str] = []
-    reader.on("weberror", lambda error: problems.append(str(error.error)))
-    reader.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
+    reader = new_reader(base_url=site, viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
+    problems = chromium.problems_of(reader)
     yield reader
     reader.close()
     assert problems == []

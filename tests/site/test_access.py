@@ -41,9 +41,10 @@ def test_tab_reaches_everything_and_shows_where_it_is(tab: Page, path: str, widt
     assert walk(lambda: tab.keyboard.press("Tab"), tab.evaluate) == []
 
 
-def test_the_menu_of_a_narrow_screen_works_by_keyboard(tab: Page) -> None:
+@pytest.mark.parametrize("path", ["", QUIZ_PAGE])
+def test_the_menu_of_a_narrow_screen_works_by_keyboard(tab: Page, path: str) -> None:
     tab.set_viewport_size({"width": 390, "height": 844})
-    visit(tab, "")
+    visit(tab, path)
     menu = tab.get_by_role("button", name="Menu")
     menu.focus()
     assert menu.get_attribute("aria-expanded") == "false"

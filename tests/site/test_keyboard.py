@@ -34,6 +34,7 @@ def test_search_opens_moves_and_leads_to_a_page(tab: Page) -> None:
     visit(tab, QUIZ_PAGE)
     tab.keyboard.press("/")
     tab.keyboard.type("prefetch")
+    assert tab.locator(".md-search-result__meta").get_attribute("role") == "status"
     # Results of a part of the word come first, and are drawn anew below the reader.
     until(tab, "document.querySelector('.md-search-result__link')?.search === '?h=prefetch'")
     tab.keyboard.press("ArrowDown")
@@ -78,6 +79,48 @@ def test_search_of_a_narrow_screen_takes_the_focus_and_gives_it_back(tab: Page) 
     tab.locator(".md-search-result__item").first.wait_for(state="visible")
     tab.keyboard.press("Escape")
     until(tab, "document.activeElement.matches('.guide-search') && !document.getElementById('__search').checked")
+
+
+@pytest.mark.parametrize("link", ["strategies/mirrored/", "glossary/#replica"])
+def test_the_focus_goes_to_the_page_that_a_link_leads_to(tab: Page, link: str) -> None:
+    """Where no page is loaded, nothing else tells those who do not see it."""
+    visit(tab, "strategies/one-device/")
+    tab.evaluate("window.sameDocument = true")
+    tab.locator(f"article a[href$='/{link}']").first.press("Enter")
+    tab.wait_for_url(f"**/{link}")
+    place = "#replica" if "#" in link else "article h1"
+    until(tab, f"document.activeElement === document.querySelector('{place}')")
+    assert tab.evaluate("window.sameDocument")
+
+
+def test_the_lists_of_the_narrow_menu_work_by_keyboard(tab: Page) -> None:
+    """One list covers another: what is covered, and what has not been opened, is no stop."""
+    tab.set_viewport_size(NARROW)
+    visit(tab, "strategies/one-device/")
+    tab.get_by_role("button", name="Menu").press("Enter")
+    text = "document.activeElement.ariaLabel || document.activeElement.innerText.trim()"
+    assert tab.evaluate(text) == "One device"
+    tab.keyboard.press("Tab")
+    assert tab.evaluate(text) == "MirroredStrategy"
+    tab.keyboard.press("Shift+Tab")
+    tab.keyboard.press("Enter")
+    assert tab.evaluate(text) == "When to use it"
+    inside = "document.activeElement.closest('.md-sidebar--primary .md-nav--secondary') !== null"
+    for _ in range(tab.locator(".md-sidebar--primary .md-nav--secondary a").count() - 1):
+        tab.keyboard.press("Tab")
+        assert tab.evaluate(inside), tab.evaluate(text)
+    tab.keyboard.press("Tab")
+    assert not tab.evaluate(inside)
+    assert not tab.evaluate("document.activeElement.closest('.md-sidebar--primary')")
+    tab.get_by_role("button", name="Menu").press("Enter")
+    tab.keyboard.press("Shift+Tab")
+    assert tab.evaluate(text) == "Back from Table of contents"
+    tab.keyboard.press("Enter")
+    assert tab.evaluate(text) == "One device"
+    tab.get_by_role("button", name="Back from Strategies").press("Space")
+    assert tab.evaluate("document.activeElement.title") == "TensorFlow at Scale"
+    tab.get_by_role("button", name="Pages of Strategies").press("Enter")
+    assert tab.evaluate(text) == "One device"
 
 
 @pytest.mark.parametrize(("path", "first"), [("", "TensorFlow at Scale"), (QUIZ_PAGE, "One device")])

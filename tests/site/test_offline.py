@@ -8,6 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+from tests.site.chromium import problems_of
 from tests.site.visit import DRAWN
 
 if TYPE_CHECKING:
@@ -26,9 +27,7 @@ MIRRORED = "strategies/mirrored/index.html"
 def tab(new_reader: NewReader, unpacked: Path) -> Iterator[Page]:
     """Open a tab of a fresh reader without a network; what fails or leads to the web fails the test."""
     reader = new_reader(base_url=f"{unpacked.as_uri()}/", offline=True, reduced_motion="reduce")
-    problems: list[str] = []
-    reader.on("weberror", lambda error: problems.append(str(error.error)))
-    reader.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
+    problems = problems_of(reader)
     reader.on("request", lambda asked: None if asked.url.startswith(("file:", "data:")) else problems.append(asked.url))
     yield reader.new_page()
     reader.close()

@@ -5,10 +5,12 @@ Instant navigation works only where the site is served under its own address, so
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
+from tests.site.chromium import problems_of
 from tests.site.pages import QUIZ_PAGE
 from tests.site.serve import serving
 from tests.site.until import until
@@ -84,9 +86,7 @@ def reader(request: pytest.FixtureRequest, new_reader: NewReader, site: str, els
     """Open a fresh reader; an error in the console fails the test."""
     instant = request.param == "instant"
     context = new_reader(base_url=site if instant else elsewhere, reduced_motion="reduce")
-    problems: list[str] = []
-    context.on("weberror", lambda error: problems.append(str(error.error)))
-    context.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
+    problems = problems_of(context)
     yield Reader(context, instant)
     context.close()
     # Elsewhere the theme asks for a site map at the address for which the site was built.
@@ -154,6 +154,14 @@ def test_two_tabs_agree(reader: Reader) -> None:
     check.get_by_role("button", name="Clear all my answers").click()
     until(page, "!document.querySelector('fieldset.quiz li[data-mark]')")
     assert page.locator(".quiz-total").inner_text().startswith("This page: 0 of ")
+
+
+def test_two_tabs_have_one_theme(reader: Reader) -> None:
+    one, other = reader.open(QUIZ_PAGE), reader.open("glossary/")
+    shown = "document.body.dataset.mdColorScheme + document.querySelector('[data-guide=palette] input:checked').id"
+    for _ in range(3):
+        one.locator("label.md-header__button[for^=__palette]:visible").click()
+        until(other, f"{shown} === {json.dumps(one.evaluate(shown))}")
 
 
 def test_each_tab_has_its_own_exam(reader: Reader) -> None:

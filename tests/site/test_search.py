@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hooks import tree
+from tests import until as patient
 from tests.site.pages import ROOT
 from tests.site.serve import FOLDER
 from tests.site.until import until
@@ -140,8 +141,9 @@ WATCH = """
 
 
 @pytest.mark.parametrize("typed", ["before", "after"])
-def test_a_script_that_does_not_come_is_asked_for_again(new_reader: NewReader, site: str, typed: str) -> None:
-    """A reader may type before the page knows that the script does not come, or after."""
+@pytest.mark.parametrize("file", ["assets/search.js", "search/search_index.json"])
+def test_what_does_not_come_is_asked_for_again(new_reader: NewReader, site: str, file: str, typed: str) -> None:
+    """A reader may type before the page knows that the script or the index does not come, or after."""
     page = new_reader(base_url=site).new_page()
     asked: list[Route] = []
 
@@ -150,10 +152,11 @@ def test_a_script_that_does_not_come_is_asked_for_again(new_reader: NewReader, s
         if len(asked) > 1:
             route.continue_()
 
-    page.route("**/assets/search.js", hold_one)
+    page.route(f"**/{file}", hold_one)
     visit(page, "strategies/mirrored/")
-    with page.expect_request("**/assets/search.js"):
-        page.keyboard.press("/")
+    page.keyboard.press("/")
+    # The request is announced before the route is asked about it.
+    patient.until(lambda: asked, file, sleep=lambda seconds: page.wait_for_timeout(1000 * seconds))
     if typed == "before":
         page.keyboard.type("mirrored")
     with page.expect_event("requestfailed"):

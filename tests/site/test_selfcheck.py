@@ -20,7 +20,7 @@ from tests.site.visit import DRAWN, reload, visit
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from playwright.sync_api import Page
+    from playwright.sync_api import Page, Route
 
     from tests.site.chromium import NewReader
 
@@ -91,6 +91,35 @@ def choose(tab: Page, *, right: bool) -> None:
     wanted = tab.locator(f".check-stage .quiz-options li[data-right='{int(right)}'] input")
     for option in wanted.all()[: None if right else 1]:
         option.check()
+
+
+def test_a_second_press_asks_for_nothing_more(tab: Page) -> None:
+    """On a slow network the questions come late, and a reader presses again."""
+    held: list[Route] = []
+    tab.route(re.compile(r"/self-check/.*\.js$"), lambda route: held.append(route))  # noqa: PLW0108 - it takes no built-in
+    enter(tab)
+    tab.get_by_label("Exam").check()
+    begin = tab.get_by_role("button", name="Start")
+    begin.click()
+    assert tab.locator(".check-form [role=status]").inner_text() == "Loading the questions."
+    begin.click()
+    tab.evaluate(DRAWN)
+    assert len(held) == len({route.request.url for route in held}) > 1
+    for route in held:
+        route.continue_()
+    tab.locator(".check-stage fieldset.quiz").wait_for()
+    asked = tab.locator(".check-stage fieldset").get_attribute("data-quiz")
+    tab.evaluate(DRAWN)
+    assert tab.locator(".check-stage fieldset").get_attribute("data-quiz") == asked
+    assert tab.locator(".check-form [role=status]").text_content() == ""
+
+
+def test_the_list_is_shown_where_its_script_does_not_come(new_reader: NewReader, site: str) -> None:
+    """To those who ask for less motion too: nothing moves."""
+    page = new_reader(base_url=site, reduced_motion="reduce").new_page()
+    page.route("**/self-check*.js", lambda route: route.abort())
+    page.goto(URL)
+    page.locator(".self-check .check-page").first.wait_for(state="visible")
 
 
 def test_it_gathers_every_question(boxes: dict[str, str], questions: list[dict[str, Any]], tab: Page) -> None:

@@ -50,6 +50,7 @@ def test_properdocs_builds_the_same_site(built_site: Path, properdocs: Path) -> 
     assert different == []
 
 
+@pytest.mark.usefixtures("built_site")  # which draws those of the project
 def test_a_copy_keeps_pictures_under_the_same_names(properdocs: Path) -> None:
     """What is kept of them depends on no folder, so a copy can start with them."""
     copy = properdocs.parent / "successor" / "project" / ".cache"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import select
+import socket
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -134,21 +136,16 @@ def test_what_comes_late_is_awaited_and_looked_at(looks: dict[str, Any]) -> None
 
 
 def test_it_ends_when_the_tests_are_killed(browser_path: str, tmp_path: Path) -> None:
-    """Its parent starts it and is killed while it waits for a page that never answers."""
-    code = f"""
-import json, socket, subprocess, sys
-with socket.create_server(("127.0.0.1", 0)) as server:
-    looks = subprocess.Popen({COMMAND!r}, stdin=subprocess.PIPE, text=True)
-    looks.stdin.write(json.dumps([{browser_path!r}, f"http://127.0.0.1:{{server.getsockname()[1]}}/", ["a/"]]))
-    looks.stdin.close()
-    server.accept()
-    open({str(tmp_path / "asked")!r}, "w").close()
-    looks.wait()
-"""
-    pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    with child.started([sys.executable, "-c", code], cwd=ROOT, env=dict(os.environ), **pipes) as started:
-        started.wait_for((tmp_path / "asked").exists)
-        family = started.look()
-        assert family
-        started.process.kill()
-        assert psutil.wait_procs(family, timeout=child.PATIENCE)[1] == []
+    """Its parent is killed while it waits for a page that never answers: this process holds the connection."""
+    with socket.create_server(("127.0.0.1", 0)) as server, (tmp_path / "said").open("w+") as said:
+        asked = json.dumps([browser_path, f"http://127.0.0.1:{server.getsockname()[1]}/", ["a/"]])
+        code = f"import subprocess; subprocess.run({COMMAND!r}, input={asked!r}, text=True)"
+        pipes = {"stdout": subprocess.DEVNULL, "stderr": said}
+        with child.started([sys.executable, "-c", code], cwd=ROOT, env=dict(os.environ), **pipes) as started:
+            started.wait_for(lambda: bool(select.select([server], [], [], 0)[0]))
+            family = started.look()
+            assert family
+            started.process.kill()
+            assert psutil.wait_procs(family, timeout=child.PATIENCE)[1] == []
+        said.seek(0)
+        assert said.read() == "nobody waits for it: the process that started it was killed\n"

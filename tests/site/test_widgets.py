@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hooks import busy, node, programs, records, widget
+from tests import until as patient
 from tests.site.survey import WIDTHS
 from tests.site.until import until
 from tests.site.visit import DRAWN, visit
@@ -163,6 +164,19 @@ def test_fits_its_box_and_its_text_keeps_its_size(name: str, width: int, tab: Pa
     assert found["hidden"] == 0
     assert found["scale"] >= 1
     assert found["out"] == []
+
+
+def test_a_phone_that_is_turned_draws_anew(tab: Page, site: str) -> None:
+    tab.set_viewport_size({"width": 390, "height": 844})
+    tab.goto(f"{site}{PAGES['all-reduce']}/")
+    box = tab.locator(".widget-drawing")
+    box.locator("svg").wait_for()
+    assert box.get_attribute("tabindex") is None, "a stop where nothing scrolls"
+    said = tab.locator(".widget-text").inner_text()
+    tab.set_viewport_size({"width": 844, "height": 390})
+    fits = "(box) => box.firstChild.viewBox.baseVal.width === Math.min(640, box.clientWidth)"
+    patient.until(lambda: box.evaluate(fits), fits, sleep=lambda seconds: tab.wait_for_timeout(1000 * seconds))
+    assert tab.locator(".widget-text[role=status]").inner_text() == said
 
 
 @EVERY

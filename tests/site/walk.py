@@ -17,7 +17,7 @@ PREPARE = """
     kinds: "a[href], button, input, select, textarea, summary, [tabindex='0']",
     all: () => [...document.querySelectorAll(walk.kinds)].filter(
       (element) => element.checkVisibility({ visibilityProperty: true }) && !element.disabled && element.tabIndex >= 0
-        && !element.closest(".md-search__output, .md-search__options")),
+        && !element.closest(".md-search__options")),
     seen: (element) => element.matches("input.md-option") ? element.nextElementSibling
       : element.matches(".tabbed-set > input") ? document.querySelector(`label[for="${element.id}"]`)
       : element.matches(".md-search__input") ? element.form : element,

@@ -49,12 +49,13 @@ function control(id, { name, label, values, start, format = String, choice = fal
 /* Put the sliders and the drawing of a widget into its box. */
 function mountSliders(box, widget) {
   const id = `widget-${box.dataset.widget}`;
-  const drawing = make("div", { class: "widget-drawing", tabindex: 0, role: "region", "aria-label": "Drawing" }); // scrolls
-  const status = make("p", { class: "widget-text", role: "status" });
-  let wait = 0;
+  const drawing = make("div", { class: "widget-drawing" }); // a11y.js makes it a stop where it scrolls
+  const status = make("p", { class: "widget-text" });
+  const room = () => Math.min(WIDEST, drawing.clientWidth);
+  let wait = 0, width = 0;
 
   function draw() {
-    const width = Math.min(WIDEST, drawing.clientWidth);
+    width = room();
     const { text, height, shapes } = widget.show(Object.fromEntries(read.map(([name, value]) => [name, value()])), width);
     const svg = make("svg", { class: "fig", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": text });
     const labels = make("g", { class: "fig-text", fill: "currentColor" });
@@ -62,7 +63,8 @@ function mountSliders(box, widget) {
     svg.append(labels);
     drawing.replaceChildren(svg);
     clearTimeout(wait); // a screen reader hears where the slider stopped, not every step on the way
-    wait = setTimeout(() => (status.textContent = text), status.textContent ? 250 : 0);
+    if (!status.textContent) status.textContent = text;
+    else if (status.textContent !== text) wait = setTimeout(() => (status.textContent = text), 250);
   }
 
   const built = widget.controls.map((each) => [each.name, ...control(id, each, draw)]);
@@ -72,6 +74,11 @@ function mountSliders(box, widget) {
   box.setAttribute("role", "group");
   box.setAttribute("aria-labelledby", id);
   draw();
+  status.setAttribute("role", "status"); // now: nobody asked for the first text
+  /* The phone was turned, or the text enlarged. */
+  new ResizeObserver(() => {
+    if (drawing.clientWidth && room() !== width) requestAnimationFrame(draw);
+  }).observe(drawing);
   box.querySelector(".widget-fallback").hidden = true;
 }
 

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -23,7 +24,7 @@ from tests.plugin_ahead import Ahead
 from tests.until import LONG, until
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from tests.plugin_ahead import Run
 
@@ -31,10 +32,15 @@ SLEEPS = f"import sys, time; print('up', flush=True); time.sleep({LONG})"
 
 
 @pytest.fixture
-def ahead() -> Iterator[Ahead]:
-    made = Ahead()
-    yield made
-    made.close()
+def make() -> Iterator[Callable[..., Ahead]]:
+    """Return what makes one; all are closed with the test, also one that fails."""
+    with ExitStack() as made:
+        yield lambda kind=Ahead: made.enter_context(closing(kind()))
+
+
+@pytest.fixture
+def ahead(make: Callable[[], Ahead]) -> Ahead:
+    return make()
 
 
 @dataclass(eq=False)
@@ -85,9 +91,11 @@ def test_what_the_work_skips_is_skipped_where_it_is_waited_for(ahead: Ahead) -> 
         ahead.result("seen")
 
 
-def test_its_processes_see_no_change_of_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_its_processes_see_no_change_of_the_environment(
+    monkeypatch: pytest.MonkeyPatch, make: Callable[[], Ahead], tmp_path: Path
+) -> None:
     monkeypatch.setenv("WHERE", "before")
-    ahead, folder = Ahead(), Path.cwd()
+    ahead, folder = make(), Path.cwd()
     monkeypatch.setenv("WHERE", "after")
     monkeypatch.chdir(tmp_path)
     code = "import os; print(os.environ['WHERE'], os.environ['MORE'], os.getcwd(), end='')"
@@ -97,7 +105,6 @@ def test_its_processes_see_no_change_of_the_environment(monkeypatch: pytest.Monk
 
     ahead.begin(session(("a", "seen")), "seen", look)
     assert ahead.result("seen") == f"before more {folder}"
-    ahead.close()
 
 
 def test_no_test_moves_the_folder_for_temporary_files() -> None:
@@ -113,12 +120,12 @@ def test_no_test_changes_what_is_used_beside_it() -> None:
     assert [file.name for file in (ROOT / "tests").rglob("*.py") if changed.search(file.read_text("utf8"))] == []
 
 
-def test_a_busy_machine_has_more_time() -> None:
+def test_a_busy_machine_has_more_time(make: Callable[..., Ahead]) -> None:
     """What it is given and what it says is whole, though the limit was reached in between."""
     own = anew(plugin_ahead)
     own.busy = anew(busy)
     own.busy.stretched = lambda _: 100.0
-    ahead = own.Ahead()
+    ahead = make(own.Ahead)
     code = "import sys, time; print(sys.stdin.read(), flush=True); time.sleep(1); print('out', end='')"
     given = "given" * 10_000
 
@@ -127,13 +134,18 @@ def test_a_busy_machine_has_more_time() -> None:
 
     ahead.begin(session(("a", "seen")), "seen", look)
     assert ahead.result("seen") == f"{given}\nout"
-    ahead.close()
 
 
 def test_a_process_that_takes_too_long_is_ended(ahead: Ahead) -> None:
     ahead.begin(session(("a", "seen")), "seen", lambda run: run([sys.executable, "-c", SLEEPS], seconds=0.5))
     with pytest.raises(subprocess.TimeoutExpired):
         ahead.result("seen")
+    assert sleepers() == []
+
+
+def sleepers() -> list[psutil.Process]:
+    """Return the live processes that these tests let sleep."""
+    return [one for one in psutil.Process().children() if SLEEPS in child.words(one)]
 
 
 def holders(of: Path) -> list[psutil.Process]:
@@ -142,10 +154,12 @@ def holders(of: Path) -> list[psutil.Process]:
 
 
 @pytest.mark.parametrize("seconds", [3, 600], ids=["too long", "closed"])
-def test_what_a_process_started_is_ended_with_it(seconds: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_process_started_is_ended_with_it(
+    seconds: int, ahead: Ahead, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It holds the pipes that the output is read from, and does not heed that its parent has ended."""
     monkeypatch.setattr(plugin_ahead, "PATIENCE", 2)
-    ahead, over = Ahead(), tmp_path / "over"
+    over = tmp_path / "over"
     command = ["sh", "-c", f"(sleep {LONG}; touch {over}) & wait"]
     ahead.begin(session(("a", "seen")), "seen", lambda run: run(command, seconds=seconds))
     if seconds == 600:
@@ -155,7 +169,6 @@ def test_what_a_process_started_is_ended_with_it(seconds: int, tmp_path: Path, m
         ahead.result("seen")
     assert holders(over) == []
     assert not over.exists(), "nobody waited for it"
-    ahead.close()
 
 
 # As Playwright's Node does: it removes its files when the one that started it has gone.
@@ -169,21 +182,20 @@ file.unlink()
 """
 
 
-def test_what_cleans_up_after_its_parent_has_time_for_it(tmp_path: Path) -> None:
+def test_what_cleans_up_after_its_parent_has_time_for_it(ahead: Ahead, tmp_path: Path) -> None:
     file = tmp_path / "file"
     start = (
         "import subprocess, sys; subprocess.Popen([sys.executable, '-c', sys.argv[1]], stdin=subprocess.PIPE).wait()"
     )
     command = [sys.executable, "-c", start, CLEANS.format(file=str(file))]
-    ahead = Ahead()
     ahead.begin(session(("a", "seen")), "seen", lambda run: run(command, seconds=600))
     until(file.exists, str(file))
     ahead.close()
     assert not file.exists()
 
 
-def test_closing_ends_processes_and_starts_no_more() -> None:
-    ahead, ended = Ahead(), threading.Event()
+def test_closing_ends_processes_and_starts_no_more(ahead: Ahead) -> None:
+    ended = threading.Event()
 
     def look(run: Run) -> Any:
         try:
@@ -193,9 +205,7 @@ def test_closing_ends_processes_and_starts_no_more() -> None:
             run([sys.executable, "-c", SLEEPS], seconds=600)
 
     ahead.begin(session(("a", "seen")), "seen", look)
-    started = until(
-        lambda: [one for one in psutil.Process().children() if SLEEPS in child.words(one)], "the process that sleeps"
-    )
+    started = until(sleepers, "the process that sleeps")
     ended.set()
     ahead.close()
     assert psutil.wait_procs(started, timeout=20)[1] == []

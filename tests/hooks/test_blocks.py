@@ -145,6 +145,7 @@ def test_slashes_must_close(text: str, line: int) -> None:
         ("<p>```python</p>", "a\n```python", 2),
         ("<p>/// detials | More</p>", "/// detials | More", 1),
         ("<p>{{ a.py:b }}</p>", "a\n\n{{ a.py:b }}", 3),
+        ('<p>--8&lt;-- "a.py:b"</p>', 'a\n\n--8<-- "a.py:b"', 3),
         ("<p>It is { demo/a.py:b }.</p>", "a\n\nIt is { demo/a.py:b }.", 3),
         ("<p>&lt;!-- a note</p>", "a\n\n<!-- a note", 3),
         ('<table class="guide-cells"><caption><p>{{ a }}</p></caption></table>', "a\n\n{{ a }}", 3),

@@ -40,6 +40,7 @@ def test_it_says_why_it_fails_apart_from_what_the_command_said(seconds: float, s
     done = subprocess.run(command(seconds, script), check=False, capture_output=True, text=True, timeout=limit)
     assert done.returncode == bool(why)
     assert re.match(why, done.stderr)
+    assert bool(done.stderr) == bool(why)
     assert done.stdout == ("said\ntoo\n" if not why else "said\n")
 
 
@@ -53,10 +54,11 @@ def test_a_process_ends_where_its_parent_had_ended_before_it_asked(parent: str, 
 def test_a_command_ends_with_the_process_that_ran_it(tmp_path: Path) -> None:
     """Also where that was killed and could do nothing, and a grandchild has a session of its own."""
     script = f"setsid sleep {LONG} & echo $! > {tmp_path}/new; mv {tmp_path}/new {tmp_path}/pid; sleep {LONG}"
-    code = f"import subprocess; subprocess.run({command(50, script)!r})"
+    code = f"import subprocess; subprocess.run({command(LONG, script)!r})"  # not its own limit is to end it
     with started([sys.executable, "-c", code]) as parent:
         parent.wait_for((tmp_path / "pid").exists)
         sleeper = psutil.Process(int((tmp_path / "pid").read_text()))
+        assert parent.look()  # they are ended where the next lines fail
         parent.process.kill()
         sleeper.wait(PATIENCE)
 

@@ -16,7 +16,7 @@ from tests.hooks.house import PATH, SOURCE
 from tests.plugin_blocks import LabItem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 PAGE = "docs/page.md"
@@ -72,7 +72,7 @@ class Rendered:
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for name in FILES:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(SOURCE if name.endswith(".py") else f"{PATH}:setup", "utf8")
@@ -83,7 +83,9 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(Rendered, "made", 0)
     monkeypatch.setattr(used, "PAGES", {})
-    return tmp_path
+    yield tmp_path
+    kept.forget()  # the files of this project are not those of the next
+    cache.code.cache_clear()
 
 
 @pytest.fixture(params=["blocks", "page"])

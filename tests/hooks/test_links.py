@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 import pytest
+from mkdocs.exceptions import PluginError
 
 from hooks import errors as guide_errors
 from hooks import links, loud, publish
 from hooks.errors import GuideError
+from tests.anew import anew
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -194,3 +197,13 @@ def test_a_preview_goes_on(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCa
     loud.report([GuideError("docs/a.md", 1, "x", "y")])
     loud.stop_on_warnings()
     assert "docs/a.md:1: x. Fix: y." in caplog.text
+
+
+def test_a_warning_stops_a_build_that_is_to_be_quiet_too() -> None:
+    own = anew(loud)
+    own.LOGGER = logging.Logger("a build", logging.ERROR)  # as `-q` sets it
+    own.start(serving=False)
+    own.stop_on_warnings()
+    own.LOGGER.warning("%s is odd", "it")
+    with pytest.raises(PluginError, match=r"^this build logged warnings:\nit is odd$"):
+        own.stop_on_warnings()

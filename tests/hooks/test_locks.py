@@ -359,13 +359,15 @@ def test_the_command_writes_outcomes_and_no_record(
 
 def test_two_that_record_at_once_lose_nothing(program: Program) -> None:
     """The second waits for the first, and adds to what that wrote."""
-    one = run(program)
+    one, other = run(program), "strategies/other.py"
+    later = dataclasses.replace(one, recorded="2026-11-22")
+    (programs.SNIPPETS / other).write_text(house.SOURCE)
     locks.write("next", {program.path: one})
     begun = threading.Event()
 
     def others() -> None:
         begun.set()
-        locks.write("next", {program.path: dataclasses.replace(one, recorded="2026-11-22")})
+        locks.write("next", {program.path: later})
 
     second = threading.Thread(target=others)
     with atomic.alone(locks.file_of("next")):
@@ -373,8 +375,10 @@ def test_two_that_record_at_once_lose_nothing(program: Program) -> None:
         assert begun.wait(busy.stretched(20))
         second.join(0.2)
         assert second.is_alive()
+        # What the first writes meanwhile, which holds the others off.
+        atomic.write(locks.file_of("next"), lock_outcomes.to_text({program.path: one, other: one}))
     second.join(busy.stretched(20))
-    assert locks.load("next")[program.path].recorded == "2026-11-22"
+    assert locks.load("next") == {program.path: later, other: one}
 
 
 def test_an_outcome_that_differs_names_no_place_of_this_machine(

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from mkdocs.exceptions import Abort, PluginError
 from mkdocs.livereload import LiveReloadServer
+from watchdog.events import FileSystemEventHandler
 
 from hooks import programs, site
 from hooks.errors import ROOT, GuideError
@@ -75,11 +76,16 @@ def test_a_server_looks_at_sources_and_at_nothing_that_was_installed_beside_them
     server.watch(config.config_file_path)
     pass_over_ignored(server, config)  # type: ignore[arg-type]
     server.watch(str(snippets))  # and after it
+    told: set[Any] = set()
+    handler = FileSystemEventHandler()
+    handler.on_any_event = lambda event: told.add(event.src_path)  # type: ignore[method-assign]
+    for watch in server._watch_refs.values():
+        server.observer.add_handler_for_watch(handler, watch)
     server.observer.start()
     try:
         for edited in (docs / "page.md", root / "mkdocs.yml", snippets / "demo" / "program.py"):
-            server._want_rebuild = False
-            until(lambda: edited.write_text("") or server._want_rebuild, f"{edited} is seen to change")  # noqa: B023
+            until(lambda: edited.write_text("") or str(edited) in told, f"{edited} is seen to change")  # noqa: B023
+        until(lambda: server._want_rebuild, "the server wants to build")
     finally:
         server.observer.stop()
         server.observer.join()

@@ -95,6 +95,7 @@ def _answer(running: dict[int, tuple[dict, Path]]) -> None:
     job, copy = running.pop(process)
     said = copy.with_suffix(".json")
     answer = json.loads(said.read_text("utf8")) if said.exists() else {"died": status}
+    said.unlink(missing_ok=True)  # the next of this number, in another process, may end without an answer
     shutil.rmtree(copy, ignore_errors=True)
     print(json.dumps({"name": job["name"], **answer}), flush=True)
 

@@ -4,7 +4,7 @@
 #     "tensorflow==2.21.*",
 #     "keras==3.15.*",
 #     "fastapi>=0.165",
-#     "uvicorn>=0.37",
+#     "uvicorn>=0.51",
 #     "gunicorn>=25.1",
 #     "scikit-learn",
 #     "psutil",

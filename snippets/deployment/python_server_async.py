@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.11,<3.14"
-# dependencies = ["tensorflow==2.21.*", "fastapi>=0.165", "uvicorn>=0.37"]
+# dependencies = ["tensorflow==2.21.*", "fastapi>=0.165", "uvicorn>=0.51"]
 #
 # [tool.guide]
 # devices = 0

@@ -86,7 +86,7 @@ spec:
       containers:
         - name: train
           image: registry.example.com/train:1
-          command: [python, train.py, /backups, --replicas, "8", --gpus, "4"]
+          command: [python, train.py, /backups/run-1, --replicas, "8", --gpus, "4"]
           env:
             - name: INDEX # must come before TF_CONFIG, which uses it
               valueFrom:

@@ -21,7 +21,7 @@ metadata:
   namespace: training
 spec:
   runPolicy:
-    cleanPodPolicy: All
+    cleanPodPolicy: Running # what has ended stays: kubectl logs needs it
     backoffLimit: 11 # five faults of two workers, plus one
   tfReplicaSpecs:
     Worker:
@@ -37,7 +37,7 @@ spec:
           containers:
             - name: tensorflow
               image: registry.example.com/train:1
-              command: [python, train.py, /backups, --replicas, "8", --gpus, "4"]
+              command: [python, train.py, /backups/run-1, --replicas, "8", --gpus, "4"]
               resources:
                 requests: {cpu: 16, memory: 64Gi}
                 limits:

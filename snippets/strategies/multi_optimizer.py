@@ -61,7 +61,7 @@ print("equal to one device:", apart(alone, last) < 1e-5)
 
 # --8<-- [start:rates]
 def rates(*callbacks):
-    """Train one more epoch; return the learning rate of each optimizer."""
+    """Train two more epochs; return the learning rate of each optimizer."""
     again, _, _ = train(many)
     again.fit(rows, callbacks=callbacks, epochs=2, verbose=0)
     found = [optimizer.learning_rate for optimizer in again.optimizer.optimizers]

@@ -23,13 +23,14 @@ if TYPE_CHECKING:
 _SHEET = re.compile(r'<link rel="stylesheet" href="([^"]*/)?([^"/]+\.css)">\s*')
 # What a style sheet fetches, from where it lies.
 _FETCHED = re.compile(r"""url\(\s*+(?!["']?data:)|@import""")
-_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
-_STRING = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')""")
+_STRING = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')""", re.DOTALL)
+# What begins first holds the other.
+_STRING_OR_COMMENT = re.compile(rf"{_STRING.pattern}|/\*.*?\*/", re.DOTALL)
 
 
 def squeeze(css: str) -> str:
     """Return a style sheet without comments, indentation and line breaks; strings are left alone."""
-    pieces = _STRING.split(_COMMENT.sub("", css))
+    pieces = _STRING.split(_STRING_OR_COMMENT.sub(lambda found: found[1] or "", css))
     pieces[::2] = [re.sub(r"\s*([{};,])\s*", r"\1", re.sub(r"\s+", " ", piece)) for piece in pieces[::2]]
     return "".join(pieces).strip()
 
@@ -107,7 +108,9 @@ def on_post_build(config: MkDocsConfig) -> None:
     pages = {file: file.read_text("utf-8") for file in site.rglob("*.html")}
     linked = [[link[2] for link in _SHEET.finditer(html)] for html in pages.values()]
     sheets = {file.name: file for file in site.rglob("*.css")}
-    texts = {name: sheets[name].read_text("utf-8") for name in linked[0] if all(name in names for names in linked)}
+    # One that the site does not have, the check of all links names.
+    shared = [name for name in linked[0] if name in sheets and all(name in names for names in linked)]
+    texts = {name: sheets[name].read_text("utf-8") for name in shared}
     names = [name for name, text in texts.items() if not _FETCHED.search(text)]
     if len(names) < 2:
         return

@@ -27,7 +27,7 @@ _swept: set[str] = set()
 def remember(kind: str, inputs: list[str], make: Callable[[], Any]) -> Any:
     """Return what a function of texts made before, as JSON holds it: a list for a tuple, text for the keys of a dict.
 
-    It is made again when one of the texts changes, a module of the hooks, or a locked package.
+    It is made again when one of the texts changes, a module of the hooks, a locked package, or Python.
 
     Args:
         kind: a folder under `.cache/`.
@@ -39,9 +39,10 @@ def remember(kind: str, inputs: list[str], make: Callable[[], Any]) -> Any:
 
 @lru_cache(maxsize=8)  # the modules of a process do not change while it runs
 def code(root: Path) -> str:
-    """Return the digest of the modules of a project's hooks and of its lock file."""
+    """Return the digest of the modules of a project's hooks, of its lock file, and of the version of Python."""
     modules = (file for file in (root / "hooks").rglob("*.py") if "__pycache__" not in file.parts)
-    return sha256("\0".join(digests([*modules, root / "uv.lock"], root)).encode()).hexdigest()
+    parts = [sys.version, *digests([*modules, root / "uv.lock"], root)]
+    return sha256("\0".join(parts).encode()).hexdigest()
 
 
 def digests(files: Iterable[Path], root: Path = ROOT) -> list[str]:

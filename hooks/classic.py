@@ -1,7 +1,7 @@
 """ES modules as one classic script: a browser loads no module from a file.
 
 It takes apart only the forms that `docs/assets/widgets/` uses: `import { a, b } from "./c.js"`, `import()` of a
-neighbour named by a template, and `export` before `const` or `function`.
+neighbour named by a template, and `export` before `const`, of one name, or `function`.
 """
 
 from __future__ import annotations
@@ -14,12 +14,14 @@ from hooks.errors import GuideError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_IMPORT = re.compile(r'^import (?P<names>\{[^}]*\}) from "\./(?P<file>[\w-]+\.js)";$', re.MULTILINE)
+_IMPORT = re.compile(r'^import (?P<names>\{\s*\w+(?:,\s*\w+)*,?\s*\}) from "\./(?P<file>[\w-]+\.js)";$', re.MULTILINE)
 _DYNAMIC = re.compile(r"await import\(`\./(?P<file>[^`]*)`\)")
 _EXPORT = re.compile(r"^export (?=(?:const|function) (?P<name>\w+))", re.MULTILINE)
 # What has no meaning outside a module, or would fetch.
 _ONLY_MODULE = re.compile(r"\bimport\.meta\b")
 _LEFT = re.compile(r"^[ \t]*(?:import|export)\b.*", re.MULTILINE)
+# A second name, of which `_EXPORT` knows nothing: a comma before anything in which one may stand.
+_SECOND = re.compile(r"""^export const \w+ = [^\n(\[{"'`/]*,.*""", re.MULTILINE)
 
 
 def script(modules: Mapping[str, str], folder: str) -> str:
@@ -41,7 +43,7 @@ def script(modules: Mapping[str, str], folder: str) -> str:
         plain = _EXPORT.sub("", _IMPORT.sub(r'const \g<names> = modules["\g<file>"];', text))
         # One that was left out never arrives, so that what stands in its place stays.
         plain = _DYNAMIC.sub(r"(modules[`\g<file>`] ?? await new Promise(() => {}))", plain)
-        if left := _LEFT.search(plain):
+        if left := _LEFT.search(plain) or _SECOND.search(text):
             line = text[: text.find(left[0].strip())].count("\n") + 1
             cause = f"`{left[0].strip()}` is a form that a page opened from a file cannot have"
             cure = 'write `import { a } from "./b.js"`, `export const a` or `export function a`, each on one line'

@@ -64,6 +64,11 @@ def near(name: str, names: Iterable[str]) -> str:
     return "did you mean " + " or ".join(f"`{n}`" for n in close) if close else "known: " + ", ".join(known[:12])
 
 
+def printable(text: str) -> str:
+    """Return a text as UTF-8 can hold it: half of a character in UTF-16 stands as its escape."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 class GuideError(PluginError):
     """A mistake in a page, a program or a record. MkDocs stops the build and prints the message, also with `-q`.
 
@@ -78,6 +83,6 @@ class GuideError(PluginError):
         """Format the message: `file:line: cause`, then `Fix: cure`, each with a full stop."""
         path = Path(file)
         shown = path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else path.as_posix()
-        self.file, self.line, self.cause, self.cure = shown, line, cause, cure
+        self.file, self.line, self.cause, self.cure = shown, line, printable(cause), printable(cure)
         where = f"{shown}:{line}" if line else shown
-        super().__init__(f"{where}: {cause}. Fix: {cure}.")
+        super().__init__(f"{where}: {self.cause}. Fix: {self.cure}.")

@@ -8,8 +8,6 @@ hook replaces in the page's HTML:
 * `/__repository__/issues/new`: what the repository's site has at that address; `/__repository__/` is its home.
 * `/__program__/strategies/mirrored.py`: the card of that program, `#program-strategies-mirrored` on the page that has
   it. Where the same page has it, the extension has already made it `#program-strategies-mirrored`.
-
-`used(page)` tells what a page uses of the programs, once it is converted.
 """
 
 from __future__ import annotations
@@ -36,7 +34,7 @@ from hooks.quiz import Quiz
 from hooks.reported import Reported
 from hooks.survey import Survey
 from hooks.table import Table
-from hooks.used import PAGES, Used, start
+from hooks.used import start
 from hooks.value import Value
 from hooks.widget import Widget
 
@@ -52,11 +50,6 @@ SENTENCE = re.compile(r"(?P<name>(?P<indent>[ >]+)(?P<option>alt|text|needs):[ ]
 WRAPPED = re.compile(r"(?![\w-]+:)[ ]*\S")  # what follows the indentation of an option and is no option
 CARD = re.compile(r'href="/__program__/(?P<path>[^"#]+)"')
 CODE = {"pre", "code", "script", "style"}
-
-
-def used(page: str) -> Used:
-    """Return what a page, named as `docs/a/b.md`, used when it was last converted; empty where it was not."""
-    return PAGES.get(page) or Used(page)
 
 
 class Unread(Treeprocessor):

@@ -123,7 +123,7 @@ def _read(source: str, file: str) -> tuple[str, dict[str, Any]]:
     text = source[: end.start()]
     try:
         meta = yaml.safe_load(text)
-        found = yaml_lines.twice(text)
+        found, cut = yaml_lines.twice(text), yaml_lines.cut(text)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise GuideError(
@@ -133,6 +133,9 @@ def _read(source: str, file: str) -> tuple[str, dict[str, Any]]:
         raise GuideError(file, 1, f"the front matter is no YAML: {error}", "put the text into quotes") from None
     if found:
         raise GuideError(file, found[1], f"the front matter has the key {found[0]!r} twice", "remove one")
+    if cut:
+        cause = "the front matter holds half of a character, as `\\ud83d` makes it"
+        raise GuideError(file, cut, cause, "write the character itself")
     return text, meta if isinstance(meta, dict) else {}
 
 

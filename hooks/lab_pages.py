@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from bs4 import BeautifulSoup, Tag
 
@@ -138,14 +138,15 @@ def _alts(script: Path) -> Iterator[str]:
 def _prose(text: Tag, script: Path) -> str:
     for link in text.select("a.anchor-link"):
         link["class"], link["title"] = "headerlink", "Link to this section"
-    for link in text.select("a[href]"):
-        if not links.readable(address := str(link["href"])):
-            cause = f"a link that leads nowhere: {address!r}"
-            raise GuideError(script, line_of(script, address), cause, "write an address")
+    for element in text.select("a[href], img[src]"):
+        address = str(element["href" if element.name == "a" else "src"])
+        if not links.readable(written := unquote(address)):  # mkdocs-jupyter has escaped the brackets of a host
+            cause = f"a link that leads nowhere: {written!r}"
+            raise GuideError(script, line_of(script, written), cause, "write an address")
         parts = urlsplit(address)
-        if parts.path and not (parts.scheme or parts.netloc):
+        if element.name == "a" and parts.path and not (parts.scheme or parts.netloc):
             # The page is one folder deeper than its source: labs/name/ for labs/name.ipynb.
-            link["href"] = "../" + prose.below(address)
+            element["href"] = "../" + prose.below(address)
     return "".join(str(part) for part in text.contents).strip()
 
 

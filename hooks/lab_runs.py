@@ -92,7 +92,7 @@ def record(script: Path, *, device: str, hardware: str) -> Path:
     if labs.sha256(script) != ran:
         raise GuideError(script, 0, "this lab changed while it ran", "run it again")
     for line, cell in zip(_lines(script, notebook), notebook.cells, strict=True):
-        if cause := here.named("its record", json.dumps(cell.get("outputs", []))):
+        if cause := here.named("its record", json.dumps(cell.get("outputs", []), ensure_ascii=False)):
             raise GuideError(script, line, cause, here.CURE)
     notebook.metadata["guide"] = {
         "sha256": ran,

@@ -176,6 +176,8 @@ def _resource(url: str, here: str, base: str, files: set[str], place: _Place) ->
 def _link(
     url: str, here: str, base: str, *, files: set[str], pages: Mapping[str, Held], place: _Place
 ) -> GuideError | None:
+    if not readable(url):
+        return place.error(url, f"a link that leads nowhere: {url}", "write an address")
     parts = urlsplit(url)
     if parts.scheme == "javascript":
         return place.error(url, "a link that is a script", "use a button, or link to a page")

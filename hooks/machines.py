@@ -26,8 +26,8 @@ from hooks import (
     settings,
     sources,
     structured,
+    used,
 )
-from hooks.extension import used
 from hooks.markup import DEVICES
 
 if TYPE_CHECKING:
@@ -69,9 +69,9 @@ def on_env(env: Environment, config: MkDocsConfig, files: Files) -> None:
     listed = _sources(config)
     for page in _pages:
         content = sources.fill(page.content or "", said, listed.get("kinds", []), listed.get("own", []))
-        if sources.MARK in (page.content or ""):
-            contents.complete(page.toc, content)
         file = settings.name_of(page, config)
+        if sources.MARK in (page.content or ""):
+            contents.complete(page.toc, content, file)
         content = publish.links(content, url=page.url, file=file, repository=config.extra["repository"], cards={})
         page.content = redirects.anchors(content, page.url, _redirects(config))
 
@@ -141,7 +141,7 @@ def _questions(config: MkDocsConfig) -> list[tuple[str, Question]]:
     return [
         (f"{settings.address_of(config)}{page.url}#quiz-{question.id}", question)
         for page in _pages
-        for question in used(settings.name_of(page, config)).questions
+        for question in used.of_page(settings.name_of(page, config)).questions
     ]
 
 
@@ -155,7 +155,7 @@ def _shown(config: MkDocsConfig) -> dict[str, list[tuple[str, str]]]:
     """Return for each program the pages that show it."""
     found: dict[str, list[tuple[str, str]]] = {}
     for page in _pages:
-        for program in used(settings.name_of(page, config)).programs:
+        for program in used.of_page(settings.name_of(page, config)).programs:
             found.setdefault(program, []).append((page.url, front.title_of(page)))
     return found
 

@@ -11,7 +11,7 @@ from xml.etree.ElementTree import Element, SubElement
 from pymdownx.blocks.block import Block
 
 from hooks import devices, place
-from hooks.errors import GuideError
+from hooks.errors import GuideError, printable
 from hooks.reference import Missing, Stale, preview
 
 if TYPE_CHECKING:
@@ -106,6 +106,8 @@ class GuideBlock(Block):
                 known = ", ".join(f"`{known}`" for known in self.OPTIONS) or "it takes none"
                 raise self.error(f"`/// {self.NAME}` has no option `{name}`", f"remove it ({known})", f"    {name}:")
             try:
+                if isinstance(value, str) and printable(value) != value:
+                    raise ValueError("it holds half of a character, as `\\ud83d` makes it")
                 self.options[name] = self.OPTIONS[name][1](value)
             except (TypeError, ValueError) as error:
                 cure = f"write it after `{name}:`" if value in (None, "") else f"correct `{name}: {value}`"

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _METADATA = re.compile(r"(?m)^# /// script\n(?P<body>(?:#(?: .*)?\n)*?)# ///$")
+# The tools that read a table of a program: this guide, and uv, which runs it.
+TOOLS = ("guide", "uv")
 # A name that every shell and system takes for a variable.
 _VARIABLE = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 # One that needs no quoting in a shell, in an address and in the first line of a notebook's cell, and is not hidden.
@@ -95,6 +97,10 @@ def metadata(file: Path, source: str) -> tuple[Options, tuple[str, ...]]:
     table = tool.get("guide", {}) if isinstance(tool, dict) else None
     if not isinstance(table, dict):
         raise GuideError(file, line_of("guide"), "'tool.guide' is not a table", "write it as [tool.guide]")
+    for key in tool:
+        if key not in TOOLS:
+            cure = f"remove it, or correct it ({near(key, TOOLS)})"
+            raise GuideError(file, line_of(key), f"the metadata block has an unknown table [tool.{key}]", cure)
     known_keys = [f.name for f in fields(Options)]
     for key, value in table.items():
         if key not in known_keys:

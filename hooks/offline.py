@@ -22,6 +22,7 @@ from hooks.aliases import INDEX
 from hooks.archive import zipped
 from hooks.cache import digests, remember
 from hooks.csp import CHARSET
+from hooks.links import readable
 from hooks.selfcheck import slug
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def page(html: str, name: str, *, folders: set[str], away: Callable[[str], str])
     html = links(html, name, folders=folders, away=away)
     html = MODULE.sub(r'<script defer src="\g<folder>classic.js">', html)
     # With instant navigation the theme waits for pages that it fetches.
-    html = re.sub(r'"navigation\.instant"(?:, )?', "", html, count=1)
+    html = re.sub(r'"navigation\.instant", |(?:, )?"navigation\.instant"', "", html, count=1)
 
     def policy(found: re.Match[str]) -> str:
         # A file has no origin that would be `'self'` in every browser.
@@ -70,7 +71,10 @@ def links(text: str, name: str, *, folders: set[str], away: Callable[[str], str]
     here = posixpath.dirname(name)
 
     def named(found: re.Match[str]) -> str:
-        parts = urlsplit(htmllib.unescape(found["url"]))
+        url = htmllib.unescape(found["url"])
+        if not readable(url):
+            return found[0]  # the check of all links, which comes later, names it with its place
+        parts = urlsplit(url)
         if parts.scheme or parts.netloc or not parts.path:
             return found[0]
         path = posixpath.normpath(posixpath.join(here, parts.path))

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hooks import child, devices, records, shapes
+from hooks.errors import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -178,8 +179,11 @@ def _seconds(ended: Ended, report: dict[str, Any]) -> float:
 
 
 def _with_streams(error: str, end: dict[str, Any]) -> str:
-    """Add the ends of the real standard output and error, which hold what children and native code wrote."""
+    """Add the ends of the real standard output and error, which hold what children and native code wrote.
+
+    An exception may say what no encoding has: all that is said is printable.
+    """
     for key, title in (("out", "written to standard output by a child or by native code"), ("err", "standard error")):
         if end.get(key):
             error += f"\n-- {title}, last lines --\n{end[key]}"
-    return error
+    return printable(error)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 SNIPPETS = ROOT / "snippets"
-PATH = re.compile(r"[a-z0-9_]+(?:/[a-z0-9_]+)*\.py")
+PATH = re.compile(r"[a-z0-9_]+(?:/[a-z0-9_]+)+\.py")
 FOREIGN = {"hooks", "tests", "snippets"}
 # Nanoseconds after which a file's time of change tells whether it changed since.
 SETTLED = 2 * 10**9

@@ -88,6 +88,8 @@ def absolute(target: str, base: str, page: str) -> str:
         base: the address of the folder that the page's source links from.
         page: the address of the page, to which a bare anchor or query leads.
     """
+    if not links.readable(target):
+        return target  # the checks name one that a reader can follow; a definition that nothing uses shows none
     parts = urlsplit(target)
     if parts.scheme or parts.netloc:
         return target

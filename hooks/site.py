@@ -44,12 +44,11 @@ from hooks import (
     settings,
     social,
     templates,
+    used,
     verification,
 )
 from hooks.blocks import Block, blocks_of
-from hooks.extension import used
 from hooks.nav import check_addresses, wrong_address, wrong_nav
-from hooks.used import PAGES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -188,7 +187,7 @@ def on_env(env: Environment, config: MkDocsConfig, files: Files) -> Environment:
     whole = len(fresh) == len(shown)
     # A preview renders a page alone; the pages that gather from others follow when they are asked for.
     gathering = whole or any(preview.GATHERS in (page.content or "") for page in fresh)
-    uses = [(page.url, front.title_of(page), used(settings.name_of(page, config))) for page in shown]
+    uses = [(page.url, front.title_of(page), used.of_page(settings.name_of(page, config))) for page in shown]
     questions = [question for _, _, use in uses for question in use.questions]
     verification.check_ids(questions)
     if gathering:
@@ -199,13 +198,13 @@ def on_env(env: Environment, config: MkDocsConfig, files: Files) -> Environment:
         file = settings.name_of(page, config)
         content = error_index.fill(verification.fill(page.content or "", _build.data), uses, file, rendered)
         if error_index.MARK.search(page.content or "") or verification.WHOLE in (page.content or ""):
-            contents.complete(page.toc, content)
+            contents.complete(page.toc, content, file)
         real = partial(publish.links, url=page.url, file=file, repository=config.extra["repository"], cards=cards)
         page.content = real(content)
         if notebooks.wanted(_build.blocks.get(file, [])):
             _build.files[Path(page.file.dest_uri).parent / _notebook(page)] = _notebook_of(page, config, real)
         page.meta.update(verified=_verified(page, config), social=_social(page, config))
-    cards_of_fresh = {path for page in fresh for path in used(settings.name_of(page, config)).programs}
+    cards_of_fresh = {path for page in fresh for path in used.of_page(settings.name_of(page, config)).programs}
     _build.programs = programs.paths() if whole else sorted(cards_of_fresh)
     if not loud.serving():
         loud.report([wrong for path in sorted(cards) if (wrong := records.outdated(reference.program_of(path)))])
@@ -227,7 +226,7 @@ def _blocks(config: MkDocsConfig) -> list[Block]:
 def _take_away(shown: list[Page], config: MkDocsConfig) -> None:
     """Make what is drawn from the finished pages: the self-check, the flashcards and the decks."""
     ordered = sorted(shown, key=lambda page: _build.order.get(page.url, 0))
-    use = {page.url: used(settings.name_of(page, config)) for page in shown}
+    use = {page.url: used.of_page(settings.name_of(page, config)) for page in shown}
     asked = bank.gather(
         bank.PageHtml(p.url, front.title_of(p), _section(p), p.content or "", use[p.url].questions) for p in ordered
     )
@@ -258,7 +257,7 @@ def on_post_template(output_content: str, template_name: str, config: MkDocsConf
 def _write(config: MkDocsConfig) -> None:
     """Write what stands beside the pages."""
     site = Path(config.site_dir)
-    codes = {path: code for use in PAGES.values() for path, code in use.codes.items()}
+    codes = {path: code for use in used.PAGES.values() for path, code in use.codes.items()}
     publish.copy_programs(site, _build.programs, codes)
     for path, content in _build.files.items():
         (site / path).parent.mkdir(parents=True, exist_ok=True)
@@ -310,7 +309,7 @@ def _verified(page: Page, config: MkDocsConfig) -> dict[str, str]:
     if _is_lab(page):
         lab = labs.said((settings.root_of(config) / file).with_suffix(".py"))
         return last_verified.said([(lab["recorded"], lab["versions"])])
-    return last_verified.of_page(used(file), _build.blocks.get(file, []))
+    return last_verified.of_page(used.of_page(file), _build.blocks.get(file, []))
 
 
 def _social(page: Page, config: MkDocsConfig) -> str:

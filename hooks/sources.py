@@ -1,7 +1,7 @@
 """The sources of the site: every address outside it that a page links, by kind, with the pages that link it.
 
 A page shows them where it has `<!-- guide:sources -->`. The kinds are in mkdocs.yml, `extra.sources`: a list of titles,
-each with the beginnings of its addresses; one without beginnings takes what is left.
+each with patterns of the beginnings of its addresses; one without patterns takes what is left.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _wrong(listed: Any) -> Iterator[tuple[Any, str]]:
             patterns.append((kind["title"], kind.get("match", [])))
     for name, found in patterns:
         if not isinstance(found, list) or not all(isinstance(one, str) and one for one in found):
-            yield name, f"{found!r} is no list of beginnings of addresses"
+            yield name, f"{found!r} is no list of patterns"
             continue
         for one in found:
             try:
@@ -105,12 +105,12 @@ def collect(pages: Iterable[tuple[str, str, str]], own: Sequence[str] = ()) -> l
 
     Args:
         pages: address below the site's root, title and HTML of each page.
-        own: beginnings of addresses that are the project's own or lead to tools.
+        own: patterns of the beginnings of addresses that are the project's own or lead to tools.
     """
     found: dict[str, Source] = {}
     for url, title, html in pages:
         for href, name in remember("sources", [html], partial(_links, html)):
-            if href.startswith(tuple(own)):
+            if any(re.match(one, href) for one in own):
                 continue
             source = found.setdefault(_key(href), Source(href))
             source.pages[url] = title
@@ -140,7 +140,7 @@ def fill(
         content: the page.
         pages: address below the site's root, title and HTML, for every page of the site.
         listed: the kinds.
-        own: beginnings of addresses that are no sources.
+        own: patterns of the beginnings of addresses that are no sources.
     """
     if MARK not in content:
         return content

@@ -82,6 +82,9 @@ class Survey(GuideBlock):
 
     def build(self, block: Element, content: list[Element]) -> None:
         """Draw the table with its caption and where it comes from."""
+        if "/" in self.argument:
+            cure = "move it there and name it alone"
+            raise self.error(f"the survey `{self.argument}` does not lie beside the page", cure)
         path = posixpath.join(posixpath.dirname(place.current().file), self.argument)
         data = read(path)
         ident = f"survey-{Path(self.argument).stem}"

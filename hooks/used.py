@@ -85,6 +85,11 @@ def used(md: Markdown) -> Used:
     return md.guide  # type: ignore[attr-defined]
 
 
+def of_page(page: str) -> Used:
+    """Return what a page, named as `docs/a/b.md`, used when it was last converted; empty where it was not."""
+    return PAGES.get(page) or Used(page)
+
+
 def start(md: Markdown, page: str) -> None:
     """Forget what `md` converted before, and note what it converts next under `page`."""
     md.guide = PAGES[page] = Used(page)  # type: ignore[attr-defined]

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import yaml
 
+from hooks.errors import printable
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -60,6 +62,16 @@ def twice(text: str) -> tuple[str, int] | None:
                     return key.value, key.start_mark.line + 1
                 seen.add(key.value)
     return None
+
+
+def cut(text: str) -> int:
+    """Return the line of the first text with half of a character in UTF-16, as escapes make it; 0 where none has one.
+
+    Raises:
+        yaml.YAMLError: it cannot be read.
+    """
+    scalars = (node for node in _nodes(text) if isinstance(node, yaml.ScalarNode))
+    return next((node.start_mark.line + 1 for node in scalars if printable(node.value) != node.value), 0)
 
 
 def _nodes(text: str) -> Iterator[yaml.Node]:

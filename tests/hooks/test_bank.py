@@ -69,7 +69,7 @@ def explained(page: bank.PageHtml, taught: str, *others: bank.PageHtml, **change
 
 
 def test_a_cited_source_explains_it_or_else_what_proves_a_wrong_option(page: bank.PageHtml) -> None:
-    proof = ["claim: elsewhere.py:a", f"claim: {PATH}:a", "source: https://example.org/?a&b"]
+    proof = ["claim: elsewhere/b.py:a", f"claim: {PATH}:a", "source: https://example.org/?a&b"]
     cited = '<h2 id="cited">Cited</h2><a href="https://example.org/?a&amp;b">x</a>'
     key = [False, False, True]
     assert explained(page, TAUGHT + cited, proof=proof, key=key) == ("strategies/page/#cited", "A page: Cited")

@@ -18,6 +18,7 @@ from hooks.errors import GuideError
     [
         ("a {\n  color: red;\n}\n/* why */\nb > c,\nd { margin: 0 auto }", "a{color: red;}b > c,d{margin: 0 auto}"),
         ('a::after { content: "x  {  y"; }', 'a::after{content: "x  {  y";}'),
+        ('a::after { content: "/* x */"; }\n/* it\'s */\nb { c: d }', 'a::after{content: "/* x */";}b{c: d}'),
         ("@media (min-width: 1em) and (hover) {\n a { b: c }\n}", "@media (min-width: 1em) and (hover){a{b: c}}"),
     ],
 )
@@ -116,3 +117,17 @@ def test_the_style_sheets_that_all_pages_link_become_one(tmp_path: Path) -> None
         alone = [f"{root}assets/lone.css"] if name == "index.html" else []
         linked = [f"{root}assets/{joined.name}", f"{root}assets/stylesheets/shown.css", *alone]
         assert [link[1] for link in re.finditer(r'href="([^"]*)"', html)] == linked
+
+
+def test_a_style_sheet_that_the_site_does_not_have_is_left_to_the_check_of_links(tmp_path: Path) -> None:
+    names = ("a.css", "b.css")
+    for name in names:
+        (tmp_path / name).write_text("e{f:g}", "utf-8")
+    hrefs = (*names, "https://cdn.example.org/katex.css")
+    links = "".join(f'<link rel="stylesheet" href="{href}">' for href in hrefs)
+    (tmp_path / "index.html").write_text(f"<head>{links}</head>", "utf-8")
+    config: Any = SimpleNamespace(site_dir=str(tmp_path))
+    bundle.on_post_build(config)
+    (joined,) = tmp_path.glob("style.*.css")
+    linked = re.findall(r'href="([^"]*)"', (tmp_path / "index.html").read_text("utf-8"))
+    assert linked == [joined.name, "https://cdn.example.org/katex.css"]

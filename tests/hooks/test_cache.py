@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -47,6 +48,13 @@ def test_a_value_is_made_once() -> None:
 def test_it_is_made_again_when_what_makes_it_changes(project: Path, name: str) -> None:
     made("x")
     (project / name).write_text("2", "utf8")
+    cache.code.cache_clear()
+    assert made("x")
+
+
+def test_it_is_made_again_with_another_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    made("x")
+    monkeypatch.setattr(cache, "sys", SimpleNamespace(version="3.99.0"))
     cache.code.cache_clear()
     assert made("x")
 

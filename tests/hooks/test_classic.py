@@ -36,12 +36,36 @@ def test_a_module_that_must_know_its_address_is_left_out(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    "text", ["export default 1;", 'import * as a from "./a.js";', "export { a };", 'import "./a.js";']
+    "text",
+    [
+        "export default 1;",
+        'import * as a from "./a.js";',
+        'import { a as b } from "./a.js";',
+        "export { a };",
+        'import "./a.js";',
+        "export const a = 1, b = 2;",
+        "export const a = 1,",
+    ],
 )
 def test_a_form_that_is_not_known_stops(text: str) -> None:
     with pytest.raises(GuideError, match=r"docs/widgets/a\.js:2: `(im|ex)port") as raised:
         classic.script({"a.js": f"const a = 1;\n{text}\n"}, "docs/widgets")
     assert "Fix: write" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "export const a = { b: [1, 2], c: f(1, 2) };",
+        "export const a = (b, c) => [b, c]; // d, e",
+        "export const a = 'b, c' + `d, e`;",
+        "export const a = {\n  b: 1,\n  c: 2,\n};",
+        "export const a = `b,\nc`;",
+        "export const a = 1; // b",
+    ],
+)
+def test_a_comma_inside_a_value_is_none_between_names(text: str) -> None:
+    assert f"{text.removeprefix('export ')}\nreturn {{ a }};" in classic.script({"a.js": text}, "docs")
 
 
 def test_every_widget_draws_the_same_from_a_file(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ WRONG = {
     ),
     "an empty description": ("A page.", "''", "3: `description: ` will not do"),
     "a description that is a number": ("A page.", "3", "3: `description: 3` will not do"),
+    "half of a character": ("A page.", r'"\uD83D\uDE80"', "3: the front matter holds half of a character"),
     "a description that is a list": ("A page.", "[a]", "3: `description: .*` will not do"),
     "a part that no page has": ("[toc]", "[tok]", "2: `hide: .*` will not do"),
     "hide that is no list": ("[toc]", "toc", "2: `hide: toc` will not do"),

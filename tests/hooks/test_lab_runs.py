@@ -13,7 +13,7 @@ import nbformat
 import pytest
 from mkdocs.exceptions import PluginError
 
-from hooks import devices, lab_runs, labs
+from hooks import devices, here, lab_runs, labs
 from hooks import record as commands
 from hooks.errors import GuideError
 from tests.plugin_blocks import LabItem
@@ -71,6 +71,17 @@ def test_a_record_names_no_place_of_this_machine(tmp_path: Path) -> None:
     with pytest.raises(GuideError, match=r"one\.py:5: its record would name a place of this machine \(/.*guide-lab-"):
         lab_runs.record(script, device="cpu", hardware="any")
     assert not script.with_suffix(".ipynb").exists()
+
+
+def test_a_place_with_letters_of_any_language_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = tmp_path / "one.py"
+    script.write_text("# %%\n1\n", "utf8")
+    output = nbformat.v4.new_output("stream", text="in /home/jürgen/guide/hooks")
+    cell = nbformat.v4.new_code_cell("1", outputs=[output])
+    monkeypatch.setattr(lab_runs, "run", lambda script, device: nbformat.v4.new_notebook(cells=[cell]))
+    monkeypatch.setattr(here, "_NAMED", here._patterns(Path("/home/jürgen/guide"))[0])
+    with pytest.raises(GuideError, match=r"one\.py:2: its record would name a place of this machine \(/home/jürgen/"):
+        lab_runs.record(script, device="cpu", hardware="any")
 
 
 def test_a_run_like_the_record_differs_in_nothing(recorded: tuple[Path, nbformat.NotebookNode]) -> None:

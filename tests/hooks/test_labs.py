@@ -291,6 +291,18 @@ def test_a_link_that_cannot_be_read_is_an_error(lab: Path, monkeypatch: pytest.M
         lab_pages.show(f"{html} ", **WHERE, file=f"{labs.FOLDER}/{record.name}", root=lab.parents[2])
 
 
+@pytest.mark.parametrize("written", ["![A dot](https://[host]/a)", "[There](https://[host]/a)"])
+def test_an_address_that_cannot_be_read_is_named_with_its_line(written: str, tmp_path: Path) -> None:
+    script, record = tmp_path / "one.py", tmp_path / "one.ipynb"
+    script.write_text(f"# %% [markdown]\n# {written}\n", "utf8")
+    nbformat.write(labs.read(script), record)
+    html = convert.nb2html(str(record), execute=False, allow_errors=False)
+    text = BeautifulSoup(html, "html.parser").select_one(".jp-RenderedHTMLCommon")
+    assert text
+    with pytest.raises(GuideError, match=r"one\.py:2: a link that leads nowhere: 'https://\[host\]/a'"):
+        lab_pages._prose(text, script)
+
+
 def test_every_lab_has_a_record_of_its_present_script() -> None:
     found = labs.scripts()
     assert found

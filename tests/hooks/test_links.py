@@ -58,6 +58,7 @@ def test_holds(html: str, tmp_path: Path) -> None:
         ('<a href="#nowhere">b</a>', "a dead anchor: #nowhere"),
         ('<a href="/elsewhere/">b</a>', "leaves the site"),
         ('<a href="javascript:void(0)">b</a>', "a link that is a script"),
+        ('<a href="https://[b">b</a>', "a link that leads nowhere: https://[b"),
         ('<p id="x"></p><p id="x"></p>', "the id 'x' stands 2 times"),
         ('<img src="../assets/dot.png">', "an image without a text"),
         ('<img src="../assets/dot.png" alt=" ">', "an image without a text"),

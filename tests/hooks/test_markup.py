@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from bs4 import BeautifulSoup
 
-from hooks import cache, extension, programs, records, table, value
+from hooks import cache, programs, records, table, used, value
 from hooks.errors import GuideError
 from tests.hooks import house
 
@@ -403,6 +403,14 @@ def test_a_broken_record_is_named_itself(program: Program) -> None:
 
 
 @pytest.mark.usefixtures("program")
+def test_half_of_a_character_in_an_option_is_an_error_that_can_be_printed() -> None:
+    text = '/// figure | strategies/mirrored.py:split\n    alt: "Two \\ud83d bars"\n\nCaption.\n///\n'
+    with pytest.raises(GuideError, match=r"page\.md:2: option `alt`: it holds half of a character") as raised:
+        house.render(text)
+    assert str(raised.value).encode().endswith(rb"correct `alt: Two \ud83d bars`.")
+
+
+@pytest.mark.usefixtures("program")
 def test_blocks_inside_other_blocks_and_lists() -> None:
     inner = OUTPUT.replace("\n", "\n    ").rstrip()
     soup = soup_of(f"- item\n\n    {inner}\n\n//// details | More\n\n{TABLE}\n////\n")
@@ -413,10 +421,10 @@ def test_blocks_inside_other_blocks_and_lists() -> None:
 @pytest.mark.usefixtures("program")
 def test_what_a_page_uses_is_kept_until_it_is_converted_again() -> None:
     house.render(OUTPUT + "\n" + CARD, page="docs/a.md")
-    assert extension.used("docs/a.md").programs == ["strategies/mirrored.py"]
+    assert used.of_page("docs/a.md").programs == ["strategies/mirrored.py"]
     house.render("Nothing.", page="docs/a.md")
-    assert extension.used("docs/a.md").programs == []
-    assert extension.used("docs/never.md").outputs == []
+    assert used.of_page("docs/a.md").programs == []
+    assert used.of_page("docs/never.md").outputs == []
 
 
 def test_every_recorded_name_can_be_shown(program: Program) -> None:

@@ -252,6 +252,7 @@ def test_links_in_the_html_of_a_lab_start_where_its_others_do() -> None:
             "A [b](https://example.org/guide/demo/page/#x) and [c](https://c.org/d.md).",
         ),
         ("![A dot](../assets/dot.png)", "![A dot](https://example.org/guide/assets/dot.png)"),
+        ("[unused]: https://[your-host]/", "[unused]: https://[your-host]/"),
         ("[b]: ../index.md", "[b]: https://example.org/guide/"),
         ("<!-- hidden -->\nA\n\n*[AB]: abc", "A"),
         (

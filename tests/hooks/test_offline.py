@@ -41,6 +41,7 @@ def away(path: str) -> str:
         ("../missing/", "../missing/"),
         ("https://example.org/guide/a/", "https://example.org/guide/a/"),
         ("mailto:a@example.org", "mailto:a@example.org"),
+        ("https://[host", "https://[host"),
         ("../guide.zip", "https://example.org/guide/guide.zip"),
     ],
 )
@@ -70,6 +71,20 @@ def test_a_page_loads_no_module_and_navigates_as_a_browser_does() -> None:
     assert '<script defer src="../assets/widgets/classic.js"></script>' in html
     assert '"features": ["navigation.tabs"]' in html
     assert f'<link rel="{machines.ALTERNATE}" type="text/markdown" href="index.md">' in html, "it lies in the archive"
+
+
+@pytest.mark.parametrize(
+    ("features", "left"),
+    [
+        (["navigation.instant", "a"], ["a"]),
+        (["a", "navigation.instant", "b"], ["a", "b"]),
+        (["a", "navigation.instant"], ["a"]),
+        (["navigation.instant"], []),
+    ],
+)
+def test_the_features_stay_a_list(features: list[str], left: list[str]) -> None:
+    html = offline.page(json.dumps({"features": features}), "a/index.html", folders=FOLDERS, away=away)
+    assert json.loads(html) == {"features": left}
 
 
 def test_the_index_of_the_search_names_pages() -> None:

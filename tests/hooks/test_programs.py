@@ -101,8 +101,8 @@ def test_an_unknown_program_suggests_near_names(tmp_path: Path) -> None:
         programs.load("strategies/mirrord.py", root=tmp_path)
 
 
-@pytest.mark.parametrize("path", ["../hooks/errors.py", "/etc/hosts.py", "strategies/mirrored"])
-def test_a_path_outside_the_programs_is_refused(path: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("path", ["../hooks/errors.py", "/etc/hosts.py", "strategies/mirrored", "one.py"])
+def test_a_path_outside_the_sections_is_refused(path: str, tmp_path: Path) -> None:
     with pytest.raises(GuideError, match="not a path of a program"):
         programs.load(path, root=tmp_path)
 
@@ -147,6 +147,7 @@ METADATA_MISTAKES = {
     "env with a number": ('"1"', "1", "'env'", "# env"),
     "env with a name that is none": ("TF_USE_LEGACY_KERAS", '"A=B"', "'env'", "# env"),
     "env with a null": ('"1"', '"\\u0000"', "'env'", "# env"),
+    "a misspelt table": ("# [tool.guide]", "# [tool.guid]", "unknown table [tool.guid]", "# [tool.guid]"),
     "guide no table": ("# [tool.guide]", "# tool.guide = 1", "", None),
 }
 

@@ -223,10 +223,10 @@ def test_an_answer_may_rest_on_the_record_of_a_device(tmp_path: Path, monkeypatc
 
 
 def test_keys() -> None:
-    text, key = quiz_key.split("Text {a} {claim: a/b.py:c and not d.py:e}")
+    text, key = quiz_key.split("Text {a} {claim: a/b.py:c and not d/e.py:f}")
     assert quiz_key.parse(str(key)) == key
     assert text == "Text {a}"
-    assert [(str(c.reference), c.wanted) for c in key.claims] == [("a/b.py:c", True), ("d.py:e", False)]
-    assert str(key) == "claim: a/b.py:c and not d.py:e"
+    assert [(str(c.reference), c.wanted) for c in key.claims] == [("a/b.py:c", True), ("d/e.py:f", False)]
+    assert str(key) == "claim: a/b.py:c and not d/e.py:f"
     with pytest.raises(Missing):
         quiz_key.split("Text {claim: a/b.py:c and }")

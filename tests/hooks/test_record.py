@@ -210,6 +210,12 @@ def test_a_failure_is_listed_and_keeps_the_old_record(snippets: Path, capsys: py
     assert (snippets / "a/one.cpu.json").read_text() == before
 
 
+def test_a_failure_that_no_encoding_has_is_printed(snippets: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (snippets / "a/one.py").write_text(SOURCE.replace("import time", r"raise ValueError('\ud800')"))
+    assert record.main(["a/one.py"]) == 1
+    assert r"ValueError: \ud800" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("place", ["sys.executable", "tempfile.mkdtemp()"], ids=["project", "temporary"])
 def test_a_record_names_no_place_of_this_machine(
     place: str, snippets: Path, capsys: pytest.CaptureFixture[str]

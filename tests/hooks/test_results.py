@@ -39,7 +39,7 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of the project's modules and lock file, with an empty cache."""
     shutil.copytree(ROOT / "hooks", tmp_path / "hooks", ignore=shutil.ignore_patterns("__pycache__", "theme"))
     (tmp_path / "uv.lock").write_text('version = 1\n[[package]]\nname = "tensorflow"\nversion = "2.21.0"\n')
-    (tmp_path / "snippets").mkdir()
+    (tmp_path / "snippets" / "a").mkdir(parents=True)
     (tmp_path / "README.md").write_text("one")
     monkeypatch.setattr(results, "ROOT", tmp_path)
     monkeypatch.setattr(results, "FOLDER", tmp_path / ".cache" / "runs")
@@ -53,8 +53,8 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def write(house: Path) -> Write:
     def make(source: str) -> programs.Program:
-        (house / "snippets" / "one.py").write_text(source)
-        return programs.load("one.py", root=house / "snippets")
+        (house / "snippets" / "a" / "one.py").write_text(source)
+        return programs.load("a/one.py", root=house / "snippets")
 
     return make
 
@@ -77,10 +77,10 @@ def test_another_source_has_another_key(change: str, write: Write) -> None:
 
 def test_another_file_beside_the_program_has_another_key(write: Write, house: Path) -> None:
     source = SOURCE.replace("# devices = 2\n", '# devices = 2\n# files = ["server.py"]\n')
-    (house / "snippets" / "server.py").write_text("one")
+    (house / "snippets" / "a" / "server.py").write_text("one")
     before = results.program_key(write(source))
     assert results.program_key(write(source)) == before
-    (house / "snippets" / "server.py").write_text("two")
+    (house / "snippets" / "a" / "server.py").write_text("two")
     assert results.program_key(write(source)) != before
 
 
@@ -152,12 +152,12 @@ def test_nothing_else_changes_the_key(write: Write, house: Path, monkeypatch: py
     before = results.program_key(write(SOURCE))
     (house / "README.md").write_text("two")
     (house / "hooks" / "quiz.py").write_text("# changed\n")
-    (house / "snippets" / "two.py").write_text(SOURCE)
-    (house / "snippets" / "one.cpu.json").write_text("{}")
-    os.utime(house / "snippets" / "one.py", (1, 1))
+    (house / "snippets" / "a" / "two.py").write_text(SOURCE)
+    (house / "snippets" / "a" / "one.cpu.json").write_text("{}")
+    os.utime(house / "snippets" / "a" / "one.py", (1, 1))
     monkeypatch.setenv("HOME", str(house))
     monkeypatch.chdir(house)
-    assert results.program_key(programs.load("one.py", root=house / "snippets")) == before
+    assert results.program_key(programs.load("a/one.py", root=house / "snippets")) == before
 
 
 def test_the_key_of_a_page_holds_its_blocks(house: Path) -> None:

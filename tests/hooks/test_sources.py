@@ -24,6 +24,7 @@ PAGES = [
 
 def test_each_address_once_with_its_pages() -> None:
     found = sources.collect(PAGES, ["https://own.org/"])
+    assert found == sources.collect(PAGES, [r"https://.*\.?own\.org/"]), "each is a pattern, as `check` says"
     assert [source.url for source in found] == [
         "https://arxiv.org/abs/1",
         "https://d.org/m",

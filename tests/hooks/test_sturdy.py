@@ -127,8 +127,8 @@ def test_a_record_that_cannot_be_written_is_a_failure(tmp_path: Path, monkeypatc
 def test_recording_that_is_interrupted_leaves_nothing(tmp_path: Path) -> None:
     there, temporary = tmp_path / "there", tmp_path / "tmp"
     temporary.mkdir()
-    (tmp_path / "snippets").mkdir()
-    (tmp_path / "snippets" / "slow.py").write_text(SLOW.format(there=str(there)))
+    (tmp_path / "snippets" / "a").mkdir(parents=True)
+    (tmp_path / "snippets" / "a" / "slow.py").write_text(SLOW.format(there=str(there)))
     code = f"""
 import sys
 from pathlib import Path
@@ -148,4 +148,4 @@ sys.exit(record.main(["slow.py"]))
         assert said == "interrupted: all processes are ended; the records written so far stay\n"
         assert psutil.wait_procs(family, timeout=child.PATIENCE)[1] == []
     assert list(temporary.iterdir()) == []
-    assert [one.name for one in (tmp_path / "snippets").iterdir()] == ["slow.py"]
+    assert [one.name for one in (tmp_path / "snippets" / "a").iterdir()] == ["slow.py"]

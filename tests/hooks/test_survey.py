@@ -92,6 +92,13 @@ def test_no_file(root: Path) -> None:
         house.render("/// survey | other.json\nCaption.\n///\n", page="docs/page.md")
 
 
+@pytest.mark.parametrize("name", ["../found.json", "/tmp/found.json", "a/found.json"])
+def test_a_file_that_is_not_beside_the_page(root: Path, name: str) -> None:
+    (root / "found.json").write_text(json.dumps(content()))
+    with pytest.raises(GuideError, match=rf"docs/page.md:1: the survey `{name}` does not lie beside the page"):
+        house.render(f"/// survey | {name}\nCaption.\n///\n", page="docs/page.md")
+
+
 def test_other_versions_than_the_locked_ones(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(json.dumps(content(versions={"keras": "0.1"})))
     with pytest.raises(Stale, match=r"a\.json was made with keras 0\.1, locked is"):

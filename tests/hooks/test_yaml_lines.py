@@ -43,6 +43,13 @@ def test_a_key_that_stands_twice(text: str, found: tuple[str, int] | None) -> No
 
 
 @pytest.mark.parametrize(
+    ("text", "line"), [(TEXT, 0), (r"a: \ud83d", 0), ('a: "\\U0001F680"', 0), ('a:\n  - b\n  - "\\uD83D"', 3)]
+)
+def test_half_of_a_character(text: str, line: int) -> None:
+    assert yaml_lines.cut(text) == line
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "a: &a [*a, b]\n",

@@ -253,6 +253,13 @@ MUTATIONS = [
         "a program without metadata", PROGRAM, "# /// script\n", "", "plain.py:1: the program has no metadata block"
     ),
     Mutation(
+        "a misspelt table of a program",
+        PROGRAM,
+        "[tool.guide]",
+        "[tool.guid]",
+        "plain.py:5: the metadata block has an unknown table [tool.guid]",
+    ),
+    Mutation(
         "a file beside a program that is not there",
         PROGRAM,
         "# devices = 0\n",
@@ -354,6 +361,13 @@ MUTATIONS = [
         "docs/assets/widgets/bubble.js:49: `export default",
     ),
     Mutation(
+        "a module that exports two names at once",
+        "docs/assets/widgets/units.js",
+        "export const count =",
+        "export const one = 1, count =",
+        "docs/assets/widgets/units.js:9: `export const one = 1, count =",
+    ),
+    Mutation(
         "a question without id",
         PAGE,
         "    id: plain-total\n",
@@ -442,6 +456,13 @@ MUTATIONS = [
         "plain.md:6: there is no file docs/demo/found.json",
     ),
     Mutation(
+        "a survey that is not beside the page",
+        PAGE,
+        "It says",
+        "/// survey | ../found.json\nWhat was found.\n///\n\nIt says",
+        "plain.md:6: the survey `../found.json` does not lie beside the page",
+    ),
+    Mutation(
         "a redirect to no page",
         CONFIG,
         "  redirects: {}\n",
@@ -512,6 +533,20 @@ MUTATIONS = [
         "guide:errors demos",
         "docs/how.md:8: no page of a section 'demos' shows an error",
     ),
+    Mutation(
+        "a title in raw HTML above what the build lists",
+        HOW,
+        "# How this is verified",
+        "<h1>How this is verified</h1>",
+        "docs/how.md:4: the page does not begin with a title in Markdown",
+    ),
+    Mutation(
+        "a broken address at the foot of every page",
+        CONFIG,
+        "copyright: Text",
+        "copyright: <a href='https://[host'>There</a>, text",
+        "a link that leads nowhere: https://[host",
+    ),
     Mutation("a dead link", HOME, "(demo/plain.md)", "(demo/plane.md)", "index.md:6: a dead link"),
     Mutation("a dead anchor", HOME, "#nested", "#nestled", "index.md:6: a dead anchor"),
     Mutation("a dead anchor to a block", PAGE, "(#lst-total)", "(#lst-totel)", "a dead anchor: #lst-totel"),
@@ -575,6 +610,13 @@ MUTATIONS = [
         "plain.md:8: the page fetches from a third party",
     ),
     Mutation(
+        "a style sheet of a third party",
+        "hooks/theme/main.html",
+        '<link rel="apple-touch-icon"',
+        '<link rel="stylesheet" href="https://cdn.example.com/x.css">\n<link rel="apple-touch-icon"',
+        "the page fetches from a third party: https://cdn.example.com/x.css",
+    ),
+    Mutation(
         "a font of a third party",
         "docs/assets/site.css",
         ":root",
@@ -601,6 +643,13 @@ MUTATIONS = [
         "description: One of everything.",
         "description: One: of everything.",
         "plain.md:2: the front matter is no YAML: mapping values are not allowed here",
+    ),
+    Mutation(
+        "front matter with half of a character",
+        PAGE,
+        "description: One of everything.",
+        r'description: "One of everything \ud83d"',
+        "plain.md:2: the front matter holds half of a character",
     ),
     Mutation(
         "front matter that never ends",

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hooks import devices, programs, records
+from hooks import devices, programs, records, unsteady
 from hooks.errors import near
 
 if TYPE_CHECKING:
@@ -115,6 +115,9 @@ def entry(reference: Reference, *fields: str) -> tuple[Any, Record]:
     for field in fields:
         values = getattr(record, field)
         if reference.name in values:
+            if f"{reference.program}:{reference.name}" in unsteady.listed():
+                cause = f"`{reference}` is listed as unsteady in pyproject.toml: it does not hold in each run"
+                raise Missing(cause, "name one that does, or a source")
             return values[reference.name], record
         known |= set(values)
     what = " or ".join(f"`{field}`" for field in fields)

@@ -17,6 +17,7 @@ import multiprocessing
 import os
 import signal
 import socket
+import statistics
 import sys
 import time
 from collections import Counter
@@ -167,11 +168,7 @@ def read(say, target):
         "service": numbers.apply(from_service),
         "more": more.apply(from_service),
     }
-    # The earliest of three is taken of each, since other programs may be running.
-    seconds = {
-        name: [min(one) for one in zip(*(timed(data) for _ in range(3)), strict=True)]
-        for name, data in ways.items()
-    }
+    passes = {name: [timed(data) for _ in range(3)] for name, data in ways.items()}
     in_python = numbers.map(lambda n: tf.numpy_function(abs, [n], tf.int64))
     try:
         list(in_python.apply(from_service))
@@ -180,7 +177,7 @@ def read(say, target):
         lines = problem.message.splitlines()
         line = next(one for one in lines if one.startswith("ValueError: Could not"))
         error = f"{type(problem).__name__}: {line}"
-    return results, seconds, error
+    return results, passes, error
 
 
 # --8<-- [end:client]
@@ -188,13 +185,18 @@ def read(say, target):
 # --8<-- [start:run]
 with Cluster(dispatcher=1, worker=2, client=1) as cluster:
     target, _, _ = start_service(cluster)
-    results, seconds, python_error = cluster.result(
+    results, passes, python_error = cluster.result(
         cluster.start("client", 0, read, target)
     )
 
 times = {name: Counter(elements) for name, elements in results.items()}
 for name, elements in results.items():
     print(f"{name}: {len(elements)} elements, {len(times[name])} different")
+# The earliest of three is taken of each, since other programs may be running.
+seconds = {
+    name: [min(one) for one in zip(*three, strict=True)]
+    for name, three in passes.items()
+}
 local_s = seconds["local"][-1]
 first_s, last_s, end_s = seconds["service"]
 print(f"100 elements without work: local {local_s:.3f} s")
@@ -442,9 +444,8 @@ print("with a cache before the repeat, all came:", cached_goes_on)
 print("and all 20 elements are among the last 100:", len(left) == 20)
 # --8<-- [end:repeat]
 
-wait_s, wait_for_more_s = (
-    seconds[name][2] - seconds[name][1] for name in ("service", "more")
-)
+waits = [end - last for name in ("service", "more") for _, last, end in passes[name]]
+wait_s, wait_for_more_s = (statistics.median(three) for three in (waits[:3], waits[3:]))
 claims = {
     "off_gives_each_element_once": set(times["OFF"].values()) == {1},
     "off_gives_each_element_once_per_worker": set(times["OFF"].values()) == {2}
@@ -455,7 +456,9 @@ claims = {
     "service_costs_half_a_second": end_s - local_s > 0.5,
     "the_first_element_comes_late": first_s > 0.75 * end_s,
     "the_end_comes_long_after_the_last_element": wait_s > 0.25 * end_s,
-    "the_end_comes_at_the_next_look": max(wait_s, wait_for_more_s) < 4,
+    # It looks each second. How long after the last element that is, is left to chance.
+    "the_end_comes_at_the_next_look": statistics.median_high(waits) > 0.25
+    and statistics.median_low(waits) < 4,
     "each_process_gets_all_without_a_name": all(
         sorted(elements) == list(range(1000)) for elements in own
     ),

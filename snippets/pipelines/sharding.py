@@ -287,10 +287,13 @@ def work_joined(say, paths, fewer):
         """Read a file; drop the records that do not decode."""
         return tf.data.TFRecordDataset(path).map(parse).ignore_errors(log_warning=True)
 
+    names = tf.data.Dataset.list_files(paths)  # in another order in each epoch
+    listed = names.interleave(tf.data.TFRecordDataset, cycle_length=2)
     skipping = digits.ignore_errors(log_warning=True).batch(BATCH)
     cut = records.shard(SHARD_HINT, SHARD_HINT)
     parts = [digits.take(ROWS // 2), digits.skip(ROWS // 2)]
     cases = {
+        "list_files, FILE": (listed.map(parse).batch(BATCH), Policy.FILE),
         "zip, AUTO": (with_seeds(records), Policy.AUTO),
         "zip, files second, AUTO": (
             tf.data.Dataset.zip(seeds, digits)
@@ -429,6 +432,9 @@ claims = {
     ),
     "steps_inside_interleave_keep_files_whole": all(
         found["ignore_errors in interleave, AUTO"] for found in (read_once, by_files)
+    ),
+    "unseeded_list_files_is_cut_before_it_is_shuffled": all(
+        found["list_files, FILE"] for found in (read_once, by_files)
     ),
     "file_raises_behind_other_steps": None not in refused,
     "data_gives_every_row_once": whole["DATA, 1 file"],

@@ -7,7 +7,7 @@
 # processes = 3
 # seconds = 120
 # ///
-"""How many rows two workers get after `take` and `skip`, and which from CSV files: where each policy cuts."""
+"""How many rows two workers get after `take` and `skip`, in a step without rows, and from CSV files."""
 
 import contextlib
 import json
@@ -119,13 +119,18 @@ def lines(folder):
     return rows.map(lambda line: tf.strings.to_number(line, tf.int64))
 
 
-def epoch(strategy, data, policy):
-    """Return the rows that this worker gets."""
+def parts(strategy, data, policy):
+    """Return this worker's part of each step."""
     options = tf.data.Options()
     options.experimental_distribute.auto_shard_policy = policy
     data = strategy.experimental_distribute_dataset(data.with_options(options))
     local = strategy.experimental_local_results
-    return [int(row) for step in data for part in local(step) for row in part]
+    return [part for step in data for part in local(step)]
+
+
+def epoch(strategy, data, policy):
+    """Return the rows that this worker gets."""
+    return [int(row) for part in parts(strategy, data, policy) for row in part]
 
 
 def run(work):
@@ -159,6 +164,27 @@ for name, mine in first.items():
     print(f"{name}: {len(mine)} and {len(second[name])} of {ROWS} rows:", end=" ")
     print(*mine, "|", *second[name])
 # --8<-- [end:take]
+
+
+# --8<-- [start:empty]
+def work_empty(say, folder):
+    """Run in every worker: its part of each step, from all files but the last."""
+    strategy = tf.distribute.MultiWorkerMirroredStrategy()
+    known = lines(folder).filter(lambda row: row < ROWS * 3 // 4)
+    unknown = known.map(lambda row: tf.numpy_function(abs, [row], tf.int64))
+    return {
+        name: [
+            part.numpy().tolist()
+            for part in parts(strategy, data.batch(BATCH), Policy.FILE)
+        ]
+        for name, data in {"known": known, "unknown": unknown}.items()
+    }
+
+
+_, short = run(work_empty)
+for name, steps in short.items():
+    print(f"{name} shape: worker 1 gets", *steps)
+# --8<-- [end:empty]
 
 
 # --8<-- [start:csv]
@@ -207,6 +233,8 @@ claims = {
     "file_skips_n_per_worker": total("skip(4), FILE") == ROWS - 2 * N,
     "auto_skips_n_per_worker": total("skip(4), AUTO") == ROWS - 2 * N,
     "data_skips_n_in_all": together("skip(4), DATA") == list(range(N, ROWS)),
+    "a_step_without_rows_is_empty": short["known"][-1] == [],
+    "without_a_shape_it_is_a_zero": short["unknown"][-1] == 0,
     "csv_is_cut_after_reading": len(files) == FILES,
     "csv_in_order_comes_once": sorted(mine["in order"] + theirs["in order"])
     == list(range(ROWS)),

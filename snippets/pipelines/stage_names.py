@@ -50,11 +50,13 @@ next(ready)
 while len(made) < 64:
     time.sleep(0.1)
 time.sleep(1)  # the last batch too is in the buffer now
+parallel = numbers.map(lambda n: n + 1, num_parallel_calls=2)
 cached = batches.cache()
 for _ in cached:
     pass
 found = {
     "map, batch": stages(iter(batches)),
+    "map, 2 calls": stages(iter(parallel)),
     "all made before": stages(ready),
     "second epoch of a cache": stages(iter(cached)),
 }
@@ -80,7 +82,7 @@ except ValueError as error:
 claims = {
     "map_and_batch_are_one_stage": "MapAndBatch" in found["map, batch"],
     "parallel_stages_begin_with_parallel": any(
-        name.startswith("Parallel") for name in found["map, batch"]
+        name.startswith("Parallel") for name in found["map, 2 calls"]
     ),
     "a_full_buffer_shows_itself_alone": found["all made before"] == ["Prefetch"],
     "a_cache_shows_itself": "MemoryCache" in found["second epoch of a cache"],

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hooks import compare, records
+from hooks import compare, records, unsteady
 
 BASE = records.Record("a/b.py", "0" * 64, "cpu", "2 cores", {}, "2026-11-20", 1.0)
 
@@ -16,6 +16,15 @@ def found(tolerance: float = 1e-3, **parts: tuple[Any, Any]) -> list[str]:
     old = dataclasses.replace(BASE, **{name: pair[0] for name, pair in parts.items()})
     new = dataclasses.replace(BASE, **{name: pair[1] for name, pair in parts.items()})
     return [str(one) for one in compare.differences(old, new, tolerance)]
+
+
+def test_a_claim_that_is_listed_as_unsteady_is_not_compared() -> None:
+    path, _, name = sorted(unsteady.listed())[0].partition(":")
+    old = dataclasses.replace(BASE, program=path, claims={name: True, "another": True})
+    new = dataclasses.replace(old, claims={name: False, "another": False})
+    assert [str(one) for one in compare.differences(old, new, 0)] == ["claim 'another' is False, the record says True"]
+    old, new = (dataclasses.replace(one, program="a/b.py") for one in (old, new))
+    assert len(compare.differences(old, new, 0)) == 2, "of another program it is"
 
 
 @pytest.mark.parametrize(

@@ -88,7 +88,7 @@ def differences(record: Record, fresh: Record, tolerance: float) -> list[Differe
     claims = _equal("claim", record.claims, fresh.claims)
     return [
         *output(record.output, fresh.output, tolerance),
-        *(one for one in claims if f"{record.program}:{one.name}" not in unsteady.listed()),
+        *(one for one in claims if not unsteady.is_listed(record.program, record.device, one.name)),
         *_equal("error", record.errors, fresh.errors),
         *_measures(record.measures, fresh.measures, tolerance),
         *_tables(record.tables, fresh.tables, tolerance),

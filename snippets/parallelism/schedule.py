@@ -176,13 +176,13 @@ def timeline(title: str, spans: list[tuple]) -> dict:
 worst = max(abs(measured[m] - bubble(K, m)) for m in measured)
 claims = {
     "gradients_equal": all(equal),
-    "bubble_near_formula": worst < 0.08,
+    "bubble_near_formula": worst < 0.12,
     "more_micro_batches_smaller_bubble": measured[1]
     > measured[2]
     > measured[4]
     > measured[8],
     "more_micro_batches_same_bubble": abs(measured[1] - measured[8]) < 0.08,
-    "one_micro_batch_leaves_one_device_busy": abs(measured[1] - (K - 1) / K) < 0.08,
+    "one_micro_batch_leaves_one_device_busy": abs(measured[1] - (K - 1) / K) < 0.12,
     "below_a_fifth_at_four_times_the_partitions": all(
         bubble(k, 4 * k) < 0.2 for k in range(1, 1000)
     ),

@@ -223,8 +223,9 @@ claims = {
     and reads["in_turn"] > 1,
     "parallel_reads_overlap": reads["at_once"] > 4,
     # Seconds on a processor: a core gives one in each second, however busy it is.
+    # To sleep and wake again takes some too, on some machines more than a millisecond.
     "decoding_needs_the_processor": results["decoding", "one_after_another"][1]
-    > 2 * results["waiting", "one_after_another"][1],
+    > 1.2 * results["waiting", "one_after_another"][1],
     "decoding_at_once_needs_as_much": results["decoding", "at_once"][1]
     > 0.6 * results["decoding", "one_after_another"][1],
     "waiting_needs_no_processor": results["waiting", "one_after_another"][1]

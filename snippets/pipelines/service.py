@@ -455,9 +455,9 @@ claims = {
     "service_is_faster_on_small_data": end_s < local_s,
     "service_costs_half_a_second": end_s - local_s > 0.5,
     "the_first_element_comes_late": first_s > 0.75 * end_s,
-    "the_end_comes_long_after_the_last_element": wait_s > 0.25 * end_s,
     # It looks each second. How long after the last element that is, is left to chance.
-    "the_end_comes_at_the_next_look": statistics.median_high(waits) > 0.25
+    "the_end_comes_long_after_the_last_element": max(waits[:3]) > 0.25 * end_s,
+    "the_end_comes_at_the_next_look": max(waits) > 0.25
     and statistics.median_low(waits) < 4,
     "each_process_gets_all_without_a_name": all(
         sorted(elements) == list(range(1000)) for elements in own

@@ -23,8 +23,9 @@ def test_a_claim_that_is_listed_as_unsteady_is_not_compared() -> None:
     old = dataclasses.replace(BASE, program=path, claims={name: True, "another": True})
     new = dataclasses.replace(old, claims={name: False, "another": False})
     assert [str(one) for one in compare.differences(old, new, 0)] == ["claim 'another' is False, the record says True"]
-    old, new = (dataclasses.replace(one, program="a/b.py") for one in (old, new))
-    assert len(compare.differences(old, new, 0)) == 2, "of another program it is"
+    elsewhere: list[dict[str, Any]] = [{"program": "a/b.py"}, {"device": "gpu"}]
+    for change in elsewhere:
+        assert len(compare.differences(dataclasses.replace(old, **change), new, 0)) == 2, "elsewhere it is"
 
 
 @pytest.mark.parametrize(

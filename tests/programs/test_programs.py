@@ -6,7 +6,7 @@ import datetime
 
 import pytest
 
-from hooks import compare, devices, locks, programs, records, reference, results, unsteady
+from hooks import compare, devices, locks, programs, records, results
 from tests.plugin_runner import device_of, request_program
 
 EVERY = pytest.mark.parametrize("program", programs.paths())
@@ -81,11 +81,3 @@ def test_every_record_has_its_program() -> None:
     found = [programs.SNIPPETS / path for path in programs.files() if path.endswith(endings)]
     assert found
     assert [file.name for file in found if file not in known] == []
-
-
-def test_a_claim_is_unsteady_only_where_a_record_from_a_gpu_keeps_it_from_being_mended() -> None:
-    for listed in unsteady.listed():
-        path, _, name = listed.partition(":")
-        assert name in records.current(programs.load(path), "gpu").claims
-        with pytest.raises(reference.Missing, match="is listed as unsteady"):
-            reference.entry(reference.parse(listed), "claims")

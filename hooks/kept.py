@@ -131,8 +131,8 @@ def _whole(root: Path) -> str:
     """Return the digest of what every page depends on."""
     paths = [path for path in (root / "docs").rglob("*") if not programs.passing(path.name)]
     names = [path.relative_to(root).as_posix() for path in paths]
-    # The packages of a lock are those for this machine; a preview goes on without records.
-    here = f"{sys.platform} {platform.machine()} {sys.version} {reference.preview()}"
+    # The packages of a lock are those for this machine; a preview goes on without records. `remember` knows Python.
+    here = f"{sys.platform} {platform.machine()} {reference.preview()}"
     # The lock file anew: `remember` knows it as it was when a long preview started.
     listed = [*digests([*shared(root), root / "uv.lock"], root), *sorted(names), *sorted(_files()), here]
     return sha256("\0".join(listed).encode()).hexdigest()

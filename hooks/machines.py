@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mkdocs.plugins import event_priority
+from mkdocs.structure.nav import Section
+from mkdocs.structure.pages import Page
 from mkdocs.utils import get_relative_url
 
 from hooks import (
@@ -35,7 +37,6 @@ if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.structure.files import Files
     from mkdocs.structure.nav import Navigation
-    from mkdocs.structure.pages import Page
 
     from hooks.used import Question
 
@@ -131,9 +132,19 @@ def _described(page: Page, config: MkDocsConfig) -> dict[str, Any]:
         description=page.meta.get("description", config.site_description or ""),
         changed=str(page.update_date or ""),
         site=(config.site_name, address),
-        path=[(str(part.title), "") for part in reversed(list(page.ancestors))],
+        path=[(title, address + url) for title, url in _parts(page)],
         questions=_questions(config) if selfcheck.MARK in _written.get(page.url, "") else [],
     )
+
+
+def _parts(page: Page) -> list[tuple[str, str]]:
+    """Return the parts of the site above a page that have a page of their own: title and address, from the top."""
+    found = []
+    for part in reversed([*page.ancestors]):
+        first = part.children[0] if isinstance(part, Section) else None
+        if isinstance(first, Page) and first.is_index and first is not page:
+            found.append((str(part.title), first.url))
+    return found
 
 
 def _questions(config: MkDocsConfig) -> list[tuple[str, Question]]:

@@ -38,7 +38,8 @@ def describe(
         description: one sentence on it.
         changed: the day of the project's last commit, the same for all pages, as in `2026-11-21`.
         site: name and address of the site.
-        path: titles of the parts above the page, from the top, with their addresses; empty where a part has none.
+        path: titles of the parts above the page, from the top, with their addresses; a step needs one.
+            Source: https://developers.google.com/search/docs/appearance/structured-data/breadcrumb
         questions: those that it gathers, each with its address.
     """
     home = {"@type": "WebSite", "name": site[0], "url": site[1]}
@@ -62,10 +63,10 @@ def describe(
 
 
 def _trail(path: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    steps = []
-    for number, (name, url) in enumerate(path, start=1):
-        step: dict[str, Any] = {"@type": "ListItem", "position": number, "name": name}
-        steps.append({**step, "item": url} if url else step)
+    steps = [
+        {"@type": "ListItem", "position": number, "name": name, "item": url}
+        for number, (name, url) in enumerate(path, start=1)
+    ]
     return {"@type": "BreadcrumbList", "itemListElement": steps}
 
 

@@ -13,7 +13,7 @@
   function enter(id) {
     const lists = document.querySelectorAll(`${MENU}, ${MENU} .md-nav__toggle:checked ~ .md-nav`);
     const seen = (link) => link.checkVisibility({ visibilityProperty: true });
-    const to = id === "__search" ? one(FIELD) : [...[...lists].at(-1).querySelectorAll("a, .md-nav__link[for=__toc]")].find(seen);
+    const to = id === "__search" ? one(FIELD) : [...[...lists].at(-1).querySelectorAll("a, button.md-nav__link")].find(seen);
     to?.focus();
   }
 

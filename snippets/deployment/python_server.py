@@ -85,9 +85,10 @@ class Server(contextlib.AbstractContextManager):
                 start_new_session=True,  # a group of its own, to end all at once
             )
 
-    def wait_for(self, pattern, times=1):
+    def wait_for(self, pattern, times=1, seconds=300):
         """Return what the log says, as soon as it says it so many times."""
-        while self.process.poll() is None:
+        until = time.monotonic() + seconds
+        while self.process.poll() is None and time.monotonic() < until:
             if len(found := re.findall(pattern, self.log.read_text())) >= times:
                 return found
             time.sleep(0.05)
@@ -95,8 +96,9 @@ class Server(contextlib.AbstractContextManager):
 
     def __exit__(self, *_):
         workers = []
-        with contextlib.suppress(psutil.NoSuchProcess, ProcessLookupError):
+        with contextlib.suppress(psutil.NoSuchProcess):
             workers = psutil.Process(self.process.pid).children(recursive=True)
+        with contextlib.suppress(ProcessLookupError):  # its group may outlive it
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         for worker in workers:  # a large process takes a moment to end

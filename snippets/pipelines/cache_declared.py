@@ -8,6 +8,7 @@
 # ///
 """A declared length ends each epoch before the cache has seen the end of its input: the cache never fills."""
 
+import math
 import pathlib
 import tempfile
 
@@ -29,15 +30,16 @@ def rows():
         yield np.float32([n]), np.float32([n])
 
 
-def batches(path="", declare_rows=False, declare_batches=True, shuffle=1):
+def batches(path="", declare_rows=False, declare_batches=True, shuffle=1, batch=BATCH):
     """Return batches of cached rows, by default with their number declared."""
-    number = tf.TensorSpec((1,), tf.float32)
-    data = tf.data.Dataset.from_generator(rows, output_signature=(number, number))
+    row = (tf.TensorSpec((1,), tf.float32),) * 2
+    data = tf.data.Dataset.from_generator(rows, output_signature=row)
     if declare_rows:
         data = data.apply(tf.data.experimental.assert_cardinality(ROWS))
-    data = data.cache(path).shuffle(shuffle).batch(BATCH)
+    data = data.cache(path).shuffle(shuffle).batch(batch)
     if declare_batches:
-        data = data.apply(tf.data.experimental.assert_cardinality(ROWS // BATCH))
+        number = math.ceil(ROWS / batch)
+        data = data.apply(tf.data.experimental.assert_cardinality(number))
     return data.with_options(plain)
 
 
@@ -68,6 +70,7 @@ counts = {
     "validation_steps": made_by_fit(
         batches(declare_batches=False), validation_steps=ROWS // BATCH
     ),
+    "a short last batch": made_by_fit(batches(batch=3)),
     "rows declared too": made_by_fit(batches(declare_rows=True)),
     "shuffled after the cache": made_by_fit(batches(shuffle=ROWS)),
     "in a file": made_by_fit(batches(file, declare_rows=True)),
@@ -82,6 +85,7 @@ claims = {
     "declared_batches_never_fill_the_cache": counts["batches declared"]
     == EPOCHS * ROWS,
     "validation_steps_never_fill_it": counts["validation_steps"] == EPOCHS * ROWS,
+    "a_short_last_batch_fills_it": counts["a short last batch"] == ROWS,
     "a_shuffle_fills_it": counts["shuffled after the cache"] == ROWS,
     "declared_rows_fill_it": counts["rows declared too"] == ROWS,
     "a_file_does_not_use_the_length": counts["in a file"] == EPOCHS * ROWS,

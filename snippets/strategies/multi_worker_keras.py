@@ -136,7 +136,7 @@ with Cluster(worker=2) as cluster:
     tasks = [cluster.start("worker", index, worker, keras) for index in range(2)]
     answers = [cluster.hear(task) for task in tasks]
 
-lines = [text.splitlines() for _, text in answers]
+lines = [str(answer).splitlines() for _, answer in answers]
 texts = [f"{some[0]}\n{some[-1]}" for some in lines]  # without the values
 for index, (kind, _) in enumerate(answers):
     print(f"worker {index} {kind}")

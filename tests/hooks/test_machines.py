@@ -34,7 +34,7 @@ def described(**changes: Any) -> dict[str, Any]:
         "description": "About b.",
         "changed": "2026-11-21",
         "site": SITE,
-        "path": [("A", "")],
+        "path": [("A", f"{SITE[1]}a/")],
         "questions": [("https://example.org/guide/c/#quiz-one", asked)],
     }
     return structured.describe(**said | changes)
@@ -44,7 +44,7 @@ def test_a_page_its_trail_and_its_questions() -> None:
     article, trail, quiz = described()["@graph"]
     assert (article["@type"], article["headline"], article["dateModified"]) == ("TechArticle", "B", "2026-11-21")
     assert [step["name"] for step in trail["itemListElement"]] == ["Guide", "A", "B"]
-    assert "item" not in trail["itemListElement"][1]
+    assert [step["item"] for step in trail["itemListElement"]] == [SITE[1], f"{SITE[1]}a/", f"{SITE[1]}a/b/"]
     assert quiz["hasPart"][0]["@id"] == "https://example.org/guide/c/#quiz-one"
 
 

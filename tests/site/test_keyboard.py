@@ -117,10 +117,23 @@ def test_the_lists_of_the_narrow_menu_work_by_keyboard(tab: Page) -> None:
     assert tab.evaluate(text) == "Back from Table of contents"
     tab.keyboard.press("Enter")
     assert tab.evaluate(text) == "One device"
+    tab.get_by_role("button", name="Back from The strategies").press("Space")
+    assert tab.evaluate(text) == "The strategies"
     tab.get_by_role("button", name="Back from Strategies").press("Space")
     assert tab.evaluate("document.activeElement.title") == "TensorFlow at Scale"
     tab.get_by_role("button", name="Pages of Strategies").press("Enter")
+    assert tab.evaluate(text) == "The strategies"
+    tab.keyboard.press("Enter")
     assert tab.evaluate(text) == "One device"
+
+
+def test_the_names_of_groups_are_no_stop_beside_their_pages(tab: Page) -> None:
+    """On a wide screen all groups are open, and their names do nothing."""
+    visit(tab, "strategies/one-device/")
+    group = tab.locator(".md-nav__item--section > button", has_text="The same results")
+    assert group.locator(".md-ellipsis").is_visible()
+    group.evaluate("group => group.focus()")
+    assert not group.evaluate("group => group === document.activeElement")
 
 
 @pytest.mark.parametrize(("path", "first"), [("", "TensorFlow at Scale"), (QUIZ_PAGE, "One device")])

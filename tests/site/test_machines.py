@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
@@ -41,6 +42,22 @@ def test_a_page_names_its_copy_and_the_feed(page: str, built_site: Path, site: s
     title.children = [child for child in title.children if isinstance(child, str) or "headerlink" not in child.classes]
     first = (built_site / page / "index.md").read_text("utf8").partition("\n")[0]
     assert re.sub(r"[`\\\s]", "", first) == "#" + re.sub(r"\s", "", title.text)
+
+
+@pytest.mark.parametrize(
+    ("page", "above"),
+    [
+        ("strategies/mirrored/", ["", "strategies/"]),  # in a group that has no page of its own
+        ("strategies/", [""]),
+        ("glossary/", [""]),
+    ],
+)
+def test_the_trail_of_a_page_leads_through_pages(page: str, above: list[str], built_site: Path) -> None:
+    html = (built_site / page / "index.html").read_text("utf8")
+    found = re.search(r'<script type="application/ld\+json">(.+?)</script>', html, re.DOTALL)
+    assert found
+    trail = json.loads(found[1])["@graph"][1]["itemListElement"]
+    assert [path(step["item"]) for step in trail] == [*above, page]
 
 
 def test_the_feed_leads_to_pages(built_site: Path) -> None:

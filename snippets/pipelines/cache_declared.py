@@ -6,7 +6,7 @@
 # devices = 0
 # seconds = 120
 # ///
-"""A declared length ends each epoch before the cache has seen the end of its input: the cache never fills."""
+"""With a declared length and a full last batch, no epoch sees the end of the rows: a cache of them never fills."""
 
 import math
 import pathlib

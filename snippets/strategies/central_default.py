@@ -14,7 +14,7 @@ devices = tf.config.list_logical_devices("GPU") or tf.config.list_logical_device
 names = [device.name.split("device:")[-1] for device in devices]
 
 where = {}
-for compute in (names, names[-2:], names[-1:]):
+for compute in (names, names[-2:], names[-1:]):  # the last two are without CPU:0
     strategy = tf.distribute.experimental.CentralStorageStrategy(compute)
     with strategy.scope():
         variable = tf.Variable(1.0)

@@ -58,8 +58,7 @@ print("TPUClusterResolver.connect:", " -> ".join(shortcut))
 # --8<-- [end:shortcut]
 
 # --8<-- [start:early]
-# There is no TPU here, so this raises in any order. Before `initialize_tpu_system`
-# it finds no cores on a TPU either.
+# There is no TPU here, so this raises in any order.
 try:
     tf.distribute.TPUStrategy(
         tf.distribute.cluster_resolver.TPUClusterResolver(tpu="local")

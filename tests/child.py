@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import subprocess
 from contextlib import contextmanager
@@ -40,6 +41,16 @@ def lives(pid: int) -> bool:
     with contextlib.suppress(psutil.Error):
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     return False
+
+
+def ended(pid: int) -> bool:
+    """Say whether a child of this process has ended, all its threads too; it can still be waited for.
+
+    Its state tells it too early: that of a process is the state of its first thread, which may end before the others.
+    """
+    with contextlib.suppress(ChildProcessError):  # somebody has waited for it
+        return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+    return True
 
 
 def words(process: psutil.Process) -> list[str]:

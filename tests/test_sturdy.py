@@ -183,12 +183,12 @@ def test_what_had_failed_in_a_run_that_is_ended_early_is_told(tmp_path: Path) ->
 
 
 def test_a_run_that_had_ended_before_the_others_were_ended_is_told(tmp_path: Path) -> None:
-    arguments = alone(tmp_path, "def test_it():\n    pass\n")
+    (there := tmp_path / "there").mkdir()
+    arguments = alone(tmp_path, MEET.format(there=str(there)))
     stopped: list[tuple[sturdy.Outcome, bool]] = []
     outcomes = sturdy.repeat(2, 2, 0, arguments, lambda *told: stopped.append(told))
     next(outcomes)
-    runs = [one for one in psutil.Process().children() if "tests.sturdy" in child.words(one)]
-    until(lambda: all(one.status() == psutil.STATUS_ZOMBIE for one in runs if one.is_running()), "the other's end")
+    until(lambda: all(child.ended(int(pid)) for pid in os.listdir(there)), "the other's end")
     outcomes.close()
     (((failed, left, *_, tests), ended),) = stopped
     assert ended

@@ -12,6 +12,7 @@
 import queue
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
 
 import tensorflow as tf
 
@@ -52,7 +53,7 @@ def pipeline(micro_batches: int) -> tuple[list[tuple], list[tf.Tensor]]:
     """Return (partition, start, end, kind, micro-batch) in ticks as recorded, and the accumulated gradients."""
     ahead, back = ([queue.Queue() for _ in range(K + 1)] for _ in range(2))
     spans, total = [], [tf.zeros_like(w) for w in weights]
-    start = threading.Barrier(K + 1)
+    start = threading.Barrier(K)
     for micro_batch in tf.split(x, micro_batches):
         ahead[0].put(micro_batch)
 
@@ -63,9 +64,9 @@ def pipeline(micro_batches: int) -> tuple[list[tuple], list[tf.Tensor]]:
         backward = [("B", m) for m in reversed(range(micro_batches))]
         for kind, m in forward + backward:
             if kind == "F":
-                arrived = ahead[k].get()
+                arrived = ahead[k].get(timeout=60)
             elif k < K - 1:
-                arrived = back[k + 1].get()
+                arrived = back[k + 1].get(timeout=60)
             else:
                 arrived = None  # the last partition starts from the loss
             begun = time.perf_counter()
@@ -86,12 +87,10 @@ def pipeline(micro_batches: int) -> tuple[list[tuple], list[tf.Tensor]]:
             spans.append((k, begun, time.perf_counter(), kind, m))
             (ahead[k + 1] if kind == "F" else back[k]).put(out)
 
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(K)]
-    for thread in threads:
-        thread.start()
-    start.wait()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(K) as pool:
+        # A thread that fails ends first; those that wait for it give up later.
+        for task in as_completed([pool.submit(work, k) for k in range(K)]):
+            task.result()
     zero = min(begun for _, begun, *_ in spans)
     return [
         (k, (a - zero) / TICK, (b - zero) / TICK, kind, m)

@@ -21,7 +21,7 @@ import sys
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -143,13 +143,17 @@ class Run:
         return self.process.poll() is not None
 
     def stop(self) -> None:
-        """Interrupt it: the runner of the tests ends what it started. Kill it where that takes a minute."""
-        self.process.send_signal(signal.SIGINT)
-        try:
-            self.process.wait(timeout=60)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+        """Interrupt it: the runner of the tests ends what it started. Kill it where that takes two minutes.
+
+        After one it is interrupted again: Python loses an interruption that falls into a destructor.
+        """
+        for _ in range(2):
+            self.process.send_signal(signal.SIGINT)
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(timeout=60)
+                return
+        self.process.kill()
+        self.process.wait()
 
     def outcome(self) -> Outcome:
         """Return what failed and what was left, when it has ended, print the failures, and remove its files.

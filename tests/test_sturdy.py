@@ -195,6 +195,43 @@ def test_a_run_that_had_ended_before_the_others_were_ended_is_told(tmp_path: Pat
     assert (list(failed), left, tests) == ([], [], {"passed": 1})
 
 
+LOSES_ONE = """
+import pathlib, time
+
+def test_it():
+    try:
+        pathlib.Path({there!r}).touch()
+        time.sleep({long})
+    except KeyboardInterrupt:
+        pathlib.Path({lost!r}).touch()
+    time.sleep({long})
+"""
+
+
+def test_a_run_that_loses_an_interruption_gets_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    there, lost = tmp_path / "there", tmp_path / "lost"
+    arguments = alone(tmp_path, LOSES_ONE.format(there=str(there), lost=str(lost), long=LONG))
+    run = sturdy.Run(0, "0-0", arguments, LONG)
+    wait, waits = run.process.wait, list[float | None]()
+
+    def at_first_until_lost(timeout: float | None = None) -> int:
+        """Wait no minute for what will not come."""
+        waits.append(timeout)
+        if len(waits) > 1:
+            return wait(timeout)
+        until(lost.exists, "the loss of the first interruption")
+        raise subprocess.TimeoutExpired(run.process.args, timeout or 0)
+
+    monkeypatch.setattr(run.process, "wait", at_first_until_lost)
+    try:
+        until(there.exists, "the test of the run")
+        run.stop()
+        assert run.outcome().left == []
+    finally:
+        run.process.kill()
+    assert run.process.returncode == pytest.ExitCode.INTERRUPTED
+
+
 def test_the_load_ends_with_its_block() -> None:
     with sturdy.load(True):
         loops = [one for one in psutil.Process().children() if sturdy.LOOP in child.words(one)]

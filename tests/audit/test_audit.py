@@ -76,6 +76,11 @@ def test_every_installed_package_of_the_lock_has_an_allowed_licence() -> None:
     assert licences.problems(stated, names, licences.Policy.load(audit.POLICY), source="uv.lock") == []
 
 
+def test_every_folder_with_npm_packages_is_looked_at() -> None:
+    locks = [lock for part in ("snippets", "tests") for lock in (ROOT / part).glob("*/package-lock.json")]
+    assert {lock.parent for lock in locks} == {ROOT / folder for folder in audit.NPM}
+
+
 @pytest.mark.parametrize("folder", audit.NPM)
 def test_every_npm_package_has_an_allowed_licence(folder: str) -> None:
     stated = licences.npm(ROOT / folder / "package-lock.json")

@@ -24,7 +24,6 @@ words = keras.Input((None,), dtype="int32")
 vectors = layers.Embedding(50, 8, mask_zero=True)(words)
 order = ops.cumsum(ops.ones_like(words), axis=1)
 places = layers.Embedding(20, 8)(order)  # one vector for each place, without a mask
-gru = layers.GRU(4)
 ways = {
     "vectors": lambda: vectors,
     "Dense(8)(vectors)": lambda: layers.Dense(8)(vectors),
@@ -37,7 +36,7 @@ answers, heard = {}, {}
 for way, make in ways.items():
     with warnings.catch_warnings(record=True) as heard[way]:
         warnings.simplefilter("always")
-        answers[way] = gru(make())
+        answers[way] = layers.GRU(4)(make())
 # --8<-- [end:ways]
 
 # --8<-- [start:ask]
@@ -58,7 +57,7 @@ print("warnings where the mask is lost:", warned)
 # --8<-- [end:ask]
 
 # --8<-- [start:pass]
-passed = gru(vectors + places, mask=ops.not_equal(words, 0))
+passed = layers.GRU(4)(vectors + places, mask=ops.not_equal(words, 0))
 passed_reads = reads_padding(passed)
 print("with mask=, it reads the padding:", passed_reads)
 # --8<-- [end:pass]

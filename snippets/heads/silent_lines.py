@@ -13,9 +13,8 @@ import numpy as np
 import tensorflow as tf
 import tf_keras
 
-tf.config.set_visible_devices(
-    [], "GPU"
-)  # which weights are trained is the same on any device
+# Which weights are trained is the same on any device.
+tf.config.set_visible_devices([], "GPU")
 
 # --8<-- [start:silent]
 x, y = np.ones((8, 1), "float32"), np.full((8, 1), 5.0, "float32")

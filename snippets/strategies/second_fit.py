@@ -12,9 +12,8 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-tf.config.set_visible_devices(
-    [], "GPU"
-)  # where the averages are is the same on any device
+# Where the averages are is the same on any device.
+tf.config.set_visible_devices([], "GPU")
 
 # --8<-- [start:fits]
 random = np.random.default_rng(0)

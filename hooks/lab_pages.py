@@ -10,6 +10,7 @@ import base64
 import hashlib
 import json
 import re
+import sys
 from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -17,11 +18,12 @@ from urllib.parse import unquote, urlsplit
 
 from bs4 import BeautifulSoup, Tag
 
-from hooks import links, loud, prose
+from hooks import links, loud, prose, records
 from hooks.active import in_drawing
 from hooks.cache import remember
 from hooks.errors import ROOT, GuideError, line_of
 from hooks.labs import line_of_cell, notebook_of, said, stale
+from hooks.notebooks import it_needs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,6 +32,10 @@ if TYPE_CHECKING:
 # Of an output that holds several kinds, the page of the notebook shows the first.
 # Source: https://github.com/jupyter/nbconvert/blob/main/nbconvert/exporters/html.py
 DRAWN = ("image/svg+xml", "image/png", "image/jpeg")
+# What a lab imports and every notebook has, and what is installed under another name.
+THERE = {*sys.stdlib_module_names, "IPython"}
+INSTALLED = {"sklearn": "scikit-learn"}
+IMPORTED = re.compile(r"^(?:import|from) (\w+)", re.MULTILINE)
 IMAGE = re.compile(r"data:image/(?P<kind>png|jpeg|svg\+xml);base64,(?P<data>[A-Za-z0-9+/=\s]+)")
 
 
@@ -151,13 +157,24 @@ def _prose(text: Tag, script: Path) -> str:
 
 
 def _taken_away(record: str, base: str, page: str) -> str:
-    """Return the notebook as a reader downloads it: its links lead to the site."""
+    """Return the notebook as a reader downloads it: its links lead to the site, and it says what it needs."""
     notebook = json.loads(record)
+    needs = _needs(notebook)
     for cell in notebook["cells"]:
         if cell["cell_type"] == "markdown":
             text = prose.with_links("".join(cell["source"]), base=base, page=page)
+            if needs:
+                text, needs = f"{text}\n\n{it_needs(needs)}", []
             cell["source"] = text.splitlines(keepends=True)
     return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
+
+
+def _needs(notebook: dict[str, Any]) -> list[str]:
+    """Return the packages that a lab imports, TensorFlow and Keras in the version of its record."""
+    code = "\n".join("".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code")
+    names = {INSTALLED.get(name, name) for name in IMPORTED.findall(code) if name not in THERE}
+    ran = notebook["metadata"]["guide"]["versions"]
+    return [f"{name}=={ran[name].rpartition('.')[0]}.*" if name in records.ALWAYS else name for name in sorted(names)]
 
 
 def _entries(script: Path, file: str, about: dict[str, Any]) -> list[dict[str, Any]]:

@@ -299,11 +299,12 @@ def _head(blocks: list[Block], title: str, page: str) -> str:
     names = dict.fromkeys(block.program for block in blocks if block.language == "python" and block.program)
     needs = sorted({dependency for name in names for dependency in programs.load(name).dependencies})
     text = f"The notebook of [{title}]({page}): the same code, with a link for what only the page shows."
-    if needs:
-        text += (
-            f" It needs `{' '.join(needs)}`; where another version is installed, run `%pip install` with that first."
-        )
-    return text
+    return f"{text} {it_needs(needs)}" if needs else text
+
+
+def it_needs(packages: list[str]) -> str:
+    """Return the sentence on what to install for a notebook; each package as `pip` takes it."""
+    return f"It needs `{' '.join(packages)}`; where another version is installed, run `%pip install` with that first."
 
 
 def _fence(block: Block) -> str:

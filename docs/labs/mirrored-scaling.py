@@ -22,8 +22,9 @@
 # %% [markdown]
 # ## Devices
 #
-# On a machine with several GPUs the lab uses them. It splits a single GPU into two logical devices and, where there is no
-# GPU, the CPU into four. The parts share the same hardware, so several replicas have no more to compute with than one.
+# On a machine with several GPUs the lab uses up to four of them. It splits a single GPU into two logical devices and,
+# where there is no GPU, the CPU into four. The parts share the same hardware, so several replicas have no more to compute
+# with than one.
 
 # %%
 import time
@@ -127,8 +128,9 @@ for index, batch in enumerate(batches):
 # %% [markdown]
 # ## What to read from it
 #
-# * **A small batch pays for the step itself.** Starting the replicas and summing the gradients costs the same for 64 rows
-#   as for 4096. Rows per second show it: a larger batch spreads that cost over more rows.
+# * **A small batch pays for the step itself.** Calling the step, starting its operations and updating the weights cost the
+#   same for 64 rows as for 4096, also with one replica; each further replica adds its own start and its part of the sum.
+#   Rows per second show it: a larger batch spreads that cost over more rows.
 # * **These are not four devices.** Without several GPUs, logical devices share the cores or the GPU of one machine, with
 #   whatever else runs there. A second replica adds no hardware, so a ratio below 1x in the list above is no speed-up that
 #   you could buy: it comes from how the same work is cut into pieces, and it changes from run to run. For a speed-up that

@@ -79,6 +79,7 @@ def refusal(action):
     return "none"
 
 
+whole_numbers = digits.images[:1, ..., None]  # 0 to 16, as they are stored
 free_file = Path(folder.name) / "free.tflite"
 model.export(free_file, format="litert", verbose=False)
 free = CompiledModel.from_file(str(free_file))
@@ -88,6 +89,17 @@ wrong_name = ask("picture", second)
 float64 = refusal(lambda: first.write(x_test[:1].astype("float64")))
 five = refusal(lambda: first.write(x_test[:5]))
 half = refusal(lambda: first.write(x_test[:1, :4]))
+int64 = refusal(lambda: first.write(whole_numbers.astype("int64")))
+held, written = {}, {}
+for kind in ("int32", "float16", "uint8", "bool"):
+    first.write(x_test[:1])
+    written[kind] = whole_numbers.astype(kind)
+    first.write(written[kind])  # none of them is what the file wants
+    held[kind] = first.read(64, np.float32)
+first.write(written["int32"])
+as_int32 = ask("image", first)
+first.write(np.zeros_like(x_test[:1]))
+as_empty = ask("image", first)
 as_int8 = refusal(lambda: answer.read(10, np.int8))
 by_wrong_name = refusal(
     lambda: compiled.create_input_buffer_by_name("serving_default", "picture")
@@ -104,6 +116,19 @@ claims = {
     in by_wrong_name,
     "too_many_numbers_are_refused": "larger than the tensor buffer" in five,
     "too_few_numbers_are_accepted": half == "none",
+    "bytes_of_another_type_are_copied_as_they_are": all(
+        held[kind].tobytes().startswith(array.tobytes())
+        for kind, array in written.items()
+    ),
+    "a_shorter_type_leaves_the_rest": all(
+        np.array_equal(rest, x_test[0].ravel()[-len(rest) :])
+        for rest in (held["float16"][32:], held["uint8"][16:], held["bool"][16:])
+    ),
+    "whole_numbers_as_int32_look_like_an_empty_image": np.allclose(
+        as_int32, as_empty, atol=1e-5
+    )
+    and not np.allclose(as_int32, expected[0], atol=0.05),
+    "int64_is_refused": int64 == "ValueError: Unsupported dtype: int64",
     "another_type_is_read_without_an_error": as_int8 == "none",
     "a_free_batch_takes_one_row": five_into_free == five != "none",
 }

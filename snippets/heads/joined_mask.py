@@ -17,10 +17,13 @@ tf.config.set_visible_devices([], "GPU")  # a mask is the same on any device
 # --8<-- [start:join]
 keras.utils.set_random_seed(0)
 words = tf.constant([[3, 7, 5, 0, 0, 0]])  # three words and padding
-vectors = keras.layers.Embedding(50, 8, mask_zero=True)(words)
+embed = keras.layers.Embedding(50, 8, mask_zero=True)
+join = keras.layers.Concatenate()
+vectors = embed(words)
 prices = tf.ones((1, 6, 1))  # a number for each step, without a mask
-joined = keras.layers.Concatenate()([vectors, prices])
-before, after = vectors._keras_mask.numpy(), joined._keras_mask.numpy()
+joined = join([vectors, prices])
+before = embed.compute_mask(words).numpy()
+after = join.compute_mask([vectors, prices], [before, None]).numpy()
 print("the mask of the words:  ", before[0].astype(int))
 print("the mask after the join:", after[0].astype(int))
 # --8<-- [end:join]

@@ -27,6 +27,7 @@ def draw(share, seed=0, rows=200_000):
 
 def exact_auc(y, output):
     """Count by ranks the pairs, one yes and one no, in which the yes is higher."""
+    y = np.asarray(y, bool)  # as numbers, 0 and 1 would pick the first two rows
     _, place, times = np.unique(output, return_inverse=True, return_counts=True)
     rank = (np.cumsum(times) - (times - 1) / 2)[place]  # equal outputs share their rank
     yes, no = y.sum(), (~y).sum()
@@ -97,7 +98,7 @@ for name, (exact, default, cured) in (("no", plain), ("class", weighted)):
 
 def average_precision(y, output):
     """Return the mean, over all yes, of the precision at that output."""
-    found = y[np.argsort(-output)]
+    found = np.asarray(y, bool)[np.argsort(-output)]
     return float((np.cumsum(found) / np.arange(1, len(y) + 1))[found].mean())
 
 
@@ -128,6 +129,9 @@ claims = {
     "exact_is_the_share_of_pairs_in_order": bool(
         np.isclose(pairs.mean(), results[0.0001]["exact"])
     ),
+    "labels_as_whole_numbers_give_the_same": results[0.0001]["exact"]
+    == exact_auc(rarest[1].astype(int), rarest[2])
+    and pr_exact == average_precision(rarest[1].astype(int), rarest[2]),
     "true_outputs_are_frequencies": bool(np.isclose(*expected, rtol=0.2)),
     "default_holds_at_one_in_ten": off[0.1]["default"] < 0.01,
     "default_holds_at_one_in_a_thousand": off[0.001]["default"] < 0.01,

@@ -42,18 +42,36 @@ few, many = (
 )
 # --8<-- [end:metrics]
 
+
 # --8<-- [start:sorted]
-found = y[np.argsort(-output)]  # from the highest output to the lowest
-true, false = np.cumsum(found), np.cumsum(~found)  # above each of them
-precision, recall, alarms = true / (true + false), true / y.sum(), false / (~y).sum()
-sorted_out = {
-    "AUC()": np.trapezoid(recall, alarms),
-    'AUC(curve="PR")': precision[found].mean(),
-    "RecallAtPrecision(0.01)": recall[precision >= 0.01].max(),
-    "PrecisionAtRecall(0.5)": precision[recall >= 0.5].max(),
-    "SensitivityAtSpecificity(0.9)": recall[alarms <= 0.1].max(),
-}
+def from_sorted(y, output):
+    """Return the same metrics, with a point of the curves for each output."""
+    order = np.argsort(-output)  # from the highest to the lowest
+    found = y[order].astype(bool)  # of whole numbers, ~ would be -1 and -2
+    # Equal outputs are one point: their order must not matter.
+    last = np.append(np.diff(output[order]) != 0, True)
+    true, false = np.cumsum(found)[last], np.cumsum(~found)[last]
+    precision = true / (true + false)
+    recall, alarms = true / true[-1], false / false[-1]
+    return {
+        "AUC()": np.trapezoid(np.append(0, recall), np.append(0, alarms)),
+        'AUC(curve="PR")': precision @ np.diff(recall, prepend=0),
+        "RecallAtPrecision(0.01)": recall[precision >= 0.01].max(),
+        "PrecisionAtRecall(0.5)": precision[recall >= 0.5].max(),
+        "SensitivityAtSpecificity(0.9)": recall[alarms <= 0.1].max(),
+    }
+
+
+sorted_out = from_sorted(y, output)
 # --8<-- [end:sorted]
+
+coarse, shuffled = output.round(3), rng.permutation(len(y))  # many equal outputs
+tied = from_sorted(y, coarse)
+
+
+def same(some, other):
+    return all(np.isclose(some[name], other[name], rtol=1e-9) for name in KINDS)
+
 
 claims = {
     "many_thresholds_are_right": all(
@@ -61,6 +79,12 @@ claims = {
     ),
     "all_of_200_are_too_low": all(
         few[name] < 0.95 * sorted_out[name] for name in KINDS
+    ),
+    "labels_as_whole_numbers_give_the_same": same(
+        sorted_out, from_sorted(y.astype(int), output)
+    ),
+    "the_order_of_equal_outputs_does_not_matter": same(
+        tied, from_sorted(y[shuffled], coarse[shuffled])
     ),
 }
 measures = {"share": round(1000 * float(y.mean()), 1)}

@@ -117,7 +117,9 @@ def adam(w, g, state, t):
     mean = 0.9 * state.get("mean", 0) + 0.1 * g
     square = 0.999 * state.get("square", 0) + 0.001 * g**2
     unbiased_mean, unbiased_square = mean / (1 - 0.9**t), square / (1 - 0.999**t)
-    step = 0.1 * unbiased_mean / (np.sqrt(unbiased_square) + 1e-7)
+    # Keras adds 1e-7 before the bias is out, Algorithm 1 of the paper after that.
+    epsilon = 1e-7 / np.sqrt(1 - 0.999**t)
+    step = 0.1 * unbiased_mean / (np.sqrt(unbiased_square) + epsilon)
     return w - step, {"mean": mean, "square": square}
 
 
@@ -178,6 +180,12 @@ for name, step in {"SGD": plain, "Adam": with_adam}.items():
 
 along = plain @ with_adam / np.linalg.norm(plain) / np.linalg.norm(with_adam)
 
+# So small a slope tells where the 1e-7 is added.
+tiny, moved = 1e-6, keras.Variable(0.0)
+keras.optimizers.Adam(0.1).apply([keras.ops.convert_to_tensor(tiny)], [moved])
+tiny_step, paper_step = -float(moved), 0.1 * tiny / (tiny + 1e-7)
+tiny_by_hand = -adam(0.0, tiny, {}, 1)[0]
+
 claims = {
     "gradients_equal": gradients_equal,
     "step_equal": step_equal,
@@ -185,6 +193,12 @@ claims = {
     "sgd_equal": equal["SGD"],
     "momentum_equal": equal["Momentum"],
     "adam_equal": equal["Adam"],
+    "adam_equal_for_a_tiny_gradient": bool(
+        np.isclose(tiny_step, tiny_by_hand, rtol=1e-3)
+    ),
+    "adam_adds_epsilon_as_algorithm_1": bool(
+        np.isclose(tiny_step, paper_step, rtol=0.1)
+    ),
     "bias_has_gradient": bool(np.abs(gradients[3]).max() > 0),
     "first_step_of_momentum_is_that_of_sgd": momentum_starts_as_sgd,
     "first_step_of_adam_is_that_of_sgd": bool(np.allclose(with_adam, plain, atol=1e-3)),

@@ -63,9 +63,7 @@ def pipeline_gradients(
                 outputs = partitions[k](kept[k, m])
     del outputs
     kept_bytes = sum(size for key, size in alive().items() if key not in before)
-    total = [
-        [tf.zeros_like(v.value) for v in p.trainable_variables] for p in partitions
-    ]
+    total = [None] * K
     for m in reversed(range(micro_batches)):
         upstream = None
         for k in reversed(range(K)):
@@ -80,7 +78,9 @@ def pipeline_gradients(
                 upstream, *found = tape.gradient(
                     outputs, [inputs, *variables], output_gradients=upstream
                 )
-                total[k] = [a + b for a, b in zip(total[k], found, strict=True)]
+                if total[k] is not None:
+                    found = [a + b for a, b in zip(total[k], found, strict=True)]
+                total[k] = found
     return total, kept_bytes
 
 
@@ -118,9 +118,12 @@ for micro_batches in (1, 2, 4, 8):
 # --8<-- [end:reference]
 
 # --8<-- [start:update]
-for partition, found in zip(partitions, gradients, strict=True):
-    for variable, gradient in zip(partition.trainable_variables, found, strict=True):
-        variable.assign_sub(RATE * gradient)
+for k, (partition, found) in enumerate(zip(partitions, gradients, strict=True)):
+    with tf.device(place[k]):  # else the gradients would travel to the first device
+        for variable, gradient in zip(
+            partition.trainable_variables, found, strict=True
+        ):
+            variable.assign_sub(RATE * gradient)
 expected = [
     w - RATE * g.numpy() for w, g in zip(uncut.get_weights(), full, strict=True)
 ]

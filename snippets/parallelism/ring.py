@@ -27,7 +27,11 @@ def ring_all_reduce(
         every chunk of every rank.
     """
     n = len(tensors)
-    chunks = [list(tf.split(t, n)) for t in tensors]
+    places = [DEVICES[rank % len(DEVICES)] for rank in range(n)]
+    chunks = []
+    for place, tensor in zip(places, tensors, strict=True):
+        with tf.device(place):  # else all would be split on the first device
+            chunks.append(list(tf.split(tensor, n)))
     holds = [[(rank,)] * n for rank in range(n)]
     sent, history = [0] * n, [[row[:] for row in holds]]
     for step in range(2 * (n - 1)):
@@ -38,7 +42,7 @@ def ring_all_reduce(
         for rank, (packet, origin) in enumerate(packets):
             i, receiver = out[rank], (rank + 1) % n
             sent[rank] += packet.dtype.size * int(tf.size(packet))
-            with tf.device(DEVICES[receiver % len(DEVICES)]):
+            with tf.device(places[receiver]):
                 chunks[receiver][i] = (
                     chunks[receiver][i] + packet if reducing else tf.identity(packet)
                 )
@@ -46,7 +50,11 @@ def ring_all_reduce(
                 tuple(sorted(holds[receiver][i] + origin)) if reducing else origin
             )
         history.append([row[:] for row in holds])
-    return [tf.concat(parts, 0) for parts in chunks], sent, history
+    results = []
+    for place, parts in zip(places, chunks, strict=True):
+        with tf.device(place):
+            results.append(tf.concat(parts, 0))
+    return results, sent, history
 
 
 # --8<-- [end:ring]
@@ -117,6 +125,10 @@ claims = {
     "equals_tf_distribute": gap < 1e-5,
     "equals_numpy": all(
         np.allclose(r, np.sum(values, axis=0), atol=1e-5) for r in results
+    ),
+    "every_device_holds_the_sum": all(
+        result.device.endswith(device)
+        for result, device in zip(results, DEVICES, strict=True)
     ),
     "every_device_sends_the_formula": all(
         abs(b - ring_bytes(replicas, values[0].nbytes)) < 1e-6 for b in sent

@@ -52,7 +52,7 @@ x = tf.random.stateless_normal((16, WIDTH), seed=(2, 2))
 def pipeline(micro_batches: int) -> tuple[list[tuple], list[tf.Tensor]]:
     """Return (partition, start, end, kind, micro-batch) in ticks as recorded, and the accumulated gradients."""
     ahead, back = ([queue.Queue() for _ in range(K + 1)] for _ in range(2))
-    spans, total = [], [tf.zeros_like(w) for w in weights]
+    spans, total = [], [None] * K
     start = threading.Barrier(K)
     for micro_batch in tf.split(x, micro_batches):
         ahead[0].put(micro_batch)
@@ -82,7 +82,7 @@ def pipeline(micro_batches: int) -> tuple[list[tuple], list[tf.Tensor]]:
                     out, gradient = tape.gradient(
                         out, [inputs, weights[k]], output_gradients=arrived
                     )
-                    total[k] += gradient
+                    total[k] = gradient if total[k] is None else total[k] + gradient
             time.sleep(max(0.0, begun + TICK - time.perf_counter()))
             spans.append((k, begun, time.perf_counter(), kind, m))
             (ahead[k + 1] if kind == "F" else back[k]).put(out)

@@ -303,7 +303,7 @@ def read_pairs(say, target):
 
 with Cluster(dispatcher=1, worker=2, client=1) as cluster:
     target, _, _ = start_service(cluster)
-    pairs = cluster.result(cluster.start("client", 0, read_pairs, target))
+    pairs = cluster.result(cluster.start("client", 0, read_pairs, target), 600)
 right = {
     name: all(a == b for a, b in pairs[name])
     for name in ("zip, distribute", "distribute each, zip", "slice both, distribute")

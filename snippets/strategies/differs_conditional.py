@@ -118,7 +118,7 @@ class InParts(keras.Sequential):
     def train_step(self, data):
         features, targets = data
         variables = self.trainable_variables
-        total, outputs = [tf.zeros_like(v) for v in variables], []
+        total = [tf.zeros_like(v) for v in variables]
         (tracker,) = [metric for metric in self.metrics if metric.name == "loss"]
         parts = zip(tf.split(features, every), tf.split(targets, every), strict=True)
         for part, wanted in parts:
@@ -131,11 +131,12 @@ class InParts(keras.Sequential):
                 share = self.optimizer.scale_loss(loss / every)
             gradients = tape.gradient(share, variables)
             total = [a + b for a, b in zip(total, gradients, strict=True)]
-            outputs.append(output)
             context = tf.distribute.get_replica_context()
             tracker.update_state(loss * context.num_replicas_in_sync)
+            # Part by part: the parts' outputs, joined, would have no mask.
+            logs = self.compute_metrics(part, wanted, output)
         self.update(total)
-        return self.compute_metrics(features, targets, tf.concat(outputs, 0))
+        return logs
 
     def update(self, total):
         self.optimizer.apply(total, self.trainable_variables)
@@ -208,7 +209,9 @@ class Overwrite(keras.callbacks.Callback):
 
     def on_train_batch_end(self, batch, logs=None):
         optimizer = self.model.optimizer
-        if optimizer.iterations.numpy() % every == 0:
+        done = int(optimizer.iterations.numpy())
+        # After a first step that float16 skips it is 0, and there is no average yet.
+        if done and done % every == 0:
             with strategy.scope():
                 optimizer.finalize_variable_values(self.model.trainable_variables)
 
@@ -225,6 +228,31 @@ matters = apart(
 print(f"use_ema alone:            {averaged:.4f} from one device")
 print(f"overwritten by callback:  {overwritten:.4f} from one device")
 # --8<-- [end:overwrite]
+
+
+def masked(place, kind):
+    """Return the training metrics of a model whose rows are three quarters padding."""
+    with place.scope():
+        table = keras.layers.Embedding(3, 2, mask_zero=True)
+        last = keras.layers.Dense(1, kernel_initializer="zeros")
+        model = kind([keras.Input((4,)), table, last])
+        model.compile(keras.optimizers.SGD(0.0), loss="mse", metrics=["mae"])
+    words, wanted = [[1, 0, 0, 0]] * large, [[[1.0], [0.0], [0.0], [0.0]]] * large
+    return model.fit(np.array(words), np.array(wanted), large, verbose=0).history
+
+
+def after_a_skipped_step(*callbacks):
+    """Return the weights after two steps, the first of which overflows."""
+    with strategy.scope():
+        layer = keras.layers.Dense(1, kernel_initializer="ones")
+        model = keras.Sequential([keras.Input((2,)), layer])
+        inner = keras.optimizers.SGD(rate, **average)
+        model.compile(keras.optimizers.LossScaleOptimizer(inner), loss="mse")
+    rows, targets = np.ones((2 * replicas, 2)), np.ones((2 * replicas, 1))
+    targets[:replicas] = 1e36
+    one_each = {"batch_size": replicas, "shuffle": False, "verbose": 0}
+    model.fit(rows, targets, callbacks=list(callbacks), **one_each)
+    return model.get_weights()
 
 
 def merge_call(case, name):
@@ -259,6 +287,13 @@ claims = {
     and all(
         np.allclose(reported[name], expected[name], rtol=1e-4) for name in expected
     ),
+    "metrics_are_masked": masked(strategy, InParts)["mae"]
+    == masked(one, keras.Sequential)["mae"]
+    == [1.0],
+    "a_skipped_first_step_overwrites_nothing": apart(
+        after_a_skipped_step(), after_a_skipped_step(Overwrite())
+    )
+    == 0.0,
     "callbacks_see_large_batches": seen == epochs * len(data) // every,
     "use_ema_is_one_device": averaged < 1e-5,
     "the_callback_cures": overwritten < 1e-5 and matters > 1e-3,

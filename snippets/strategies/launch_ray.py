@@ -22,6 +22,7 @@ os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # else Ray reports its use to its m
 os.environ["RAY_AUTH_MODE"] = "token"  # read when Ray is imported
 os.environ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "1"  # num_gpus=0 hides the GPUs
 os.environ["RAY_TRAIN_WORKER_GROUP_START_TIMEOUT_S"] = "600"  # else a minute
+os.environ |= {"RAY_gcs_server_port_wait_time_s": "600"}  # else half a minute
 import numpy as np
 import psutil
 import ray

@@ -24,7 +24,7 @@ rows = tf.data.Dataset.from_tensor_slices((x, y)).batch(BATCH)
 
 
 def train(strategy, base_rate=0.0001, head_rate=0.01, pattern="head/.*"):
-    """Train one epoch; return the model, its first weights and its last."""
+    """Train one epoch; return the model, its first and last weights, and who had any."""
     keras.utils.set_random_seed(0)
     with strategy.scope():
         inputs = keras.Input((8,))
@@ -35,7 +35,7 @@ def train(strategy, base_rate=0.0001, head_rate=0.01, pattern="head/.*"):
         model.compile(keras.optimizers.MultiOptimizer(which), loss="mse")
     first = model.get_weights()
     model.fit(rows, verbose=0)
-    return model, first, model.get_weights()
+    return model, first, model.get_weights(), (slow.built, fast.built)
 
 
 # --8<-- [end:fit]
@@ -47,14 +47,15 @@ def apart(some, others):
     return max(float(np.abs(a - b).max()) for a, b in zip(some, others, strict=True))
 
 
-model, first, last = train(many)
+model, first, last, both_built = train(many)
 moved = {"base": apart(first[:2], last[:2]), "head": apart(first[2:], last[2:])}
-unmatched = train(many, pattern="head")[2]
+_, _, unmatched, one_built = train(many, pattern="head")
 whole = apart(first[2:], unmatched[2:])
 alone = train(one)[2]
 print("variables:", [variable.path for variable in model.trainable_variables])
 print(f"the base moves {moved['base']:.4f}, the head {moved['head']:.4f}")
 print(f"with the key `head` instead of `head/.*` the head moves {whole:.4f}")
+print(f"built: {both_built}, with that key: {one_built}")
 print("equal to one device:", apart(alone, last) < 1e-5)
 # --8<-- [end:compare]
 
@@ -62,7 +63,7 @@ print("equal to one device:", apart(alone, last) < 1e-5)
 # --8<-- [start:rates]
 def rates(*callbacks):
     """Train two more epochs; return the learning rate of each optimizer."""
-    again, _, _ = train(many)
+    again, *_ = train(many)
     again.fit(rows, callbacks=callbacks, epochs=2, verbose=0)
     found = [optimizer.learning_rate for optimizer in again.optimizer.optimizers]
     return sorted(map(float, map(keras.ops.convert_to_numpy, found)))
@@ -96,10 +97,21 @@ for callback in (halves, plateau):
         print(name, "raises", type(error).__name__)
 # --8<-- [end:float16]
 
+in_a_row = keras.Sequential(
+    [keras.Input((8,)), keras.layers.Dense(1, name="head")], name="model"
+)
+inner = keras.Model(inputs := keras.Input((8,)), keras.layers.Dense(1)(inputs))
+nested = keras.Sequential([keras.Input((8,)), inner], name="outer")
+
 claims = {
     "equal_to_one_device": apart(alone, last) < 1e-5 < moved["base"],
     "each_part_moves_at_its_own_rate": moved["head"] > 10 * moved["base"],
     "a_key_must_match_the_whole_path": whole < 0.1 * moved["head"],
+    "an_optimizer_without_variables_is_not_built": both_built == (True, True)
+    and one_built == (True, False),
+    "a_sequential_puts_its_name_first": in_a_row.weights[0].path == "model/head/kernel",
+    "a_nested_functional_model_does_not": not nested.weights[0].path.startswith("outer")
+    and inner.name not in nested.weights[0].path,
     "a_schedule_reaches_each_at_its_own_rate": np.allclose(halved, [2.5e-5, 2.5e-3]),
     "a_schedule_of_the_epoch_gives_both_one_rate": np.allclose(same, [0.005, 0.005]),
     "it_has_no_learning_rate_of_its_own": "individual sub-optimizers" in str(refused),

@@ -204,7 +204,7 @@ for case, times in {"one path for both": 100_000, "a path for each": 30}.items()
             cluster.start("worker", index, save_often, paths[index], times)
             for index in range(2)
         ]
-        wrong[case] = [error for task in tasks for error in cluster.result(task)]
+        wrong[case] = [error for task in tasks for error in cluster.result(task, 600)]
     print(f"{case}: a save or a read failed:", bool(wrong[case]))
 # --8<-- [end:path]
 

@@ -187,7 +187,7 @@ with Cluster(chief=1, worker=2, ps=1) as cluster:
     for job, index in ("ps", 0), ("worker", 0), ("worker", 1):
         cluster.start(job, index, serve)
     start, joined, free, spans, device, count = cluster.result(
-        cluster.start("chief", 0, coordinate)
+        cluster.start("chief", 0, coordinate), 600
     )
 
 by_worker = [[span for span in spans if span[0] == worker] for worker in (0, 1)]

@@ -68,9 +68,27 @@ for name, call in calls.items():
     print(f"{name} with SwapEMAWeights, the weights come back: {back[name]}")
 # --8<-- [end:swap]
 
+# Averages that are put in after a layer was frozen: the list of variables is shorter.
+keras.utils.set_random_seed(0)
+alike_layers = [keras.layers.Dense(4, use_bias=False) for _ in range(2)]
+two = keras.Sequential([keras.Input((4,)), *alike_layers])
+optimizer = keras.optimizers.SGD(0.1, use_ema=True)
+built_for = two.trainable_variables
+optimizer.build(built_for)
+# One step that changes nothing: now the averages are the weights.
+optimizer.apply([np.zeros((4, 4), "float32")] * 2, built_for)
+first, second = two.get_weights()
+alike_layers[0].trainable = False
+optimizer.finalize_variable_values(built_for)
+by_all = two.get_weights()[1]
+optimizer.finalize_variable_values(two.trainable_variables)
+by_fewer = two.get_weights()[1]
+
 claims = {
     "one_call_repeats": alike(once, again),
     "a_second_fit_goes_on_from_the_averages": not alike(once, twice),
     "evaluate_puts_the_weights_back": back["evaluate"],
     "predict_leaves_the_averages": not back["predict"],
+    "the_variables_it_was_built_for_get_theirs": np.array_equal(by_all, second),
+    "a_shorter_list_gets_the_averages_of_others": np.array_equal(by_fewer, first),
 }

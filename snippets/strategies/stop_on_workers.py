@@ -152,9 +152,12 @@ def train(say, alone=False):
         validation.reset_state()
         for batch in batches(strategy, x[half:], y[half:]):
             validate(batch)
-        loss = float(validation.result())  # of all workers: each gets the same
-        if not np.isfinite(loss):  # never below `best`: nothing would be kept
-            raise FloatingPointError(f"loss of validation: {loss}")
+        rows = float(validation.count.numpy())  # of all workers: each gets the same
+        loss = float(validation.result())  # so is this
+        # NaN is never below `best`, and the 0.0 of no rows always: the wrong weights
+        # would be kept.
+        if not (rows and np.isfinite(loss)):
+            raise FloatingPointError(f"loss of validation: {loss}, of {rows:.0f} rows")
         decided.append((loss, rate))
         if loss < best:
             best, waited, kept = loss, 0, model.get_weights()

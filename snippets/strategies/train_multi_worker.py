@@ -59,7 +59,9 @@ def check_gpus(ordered):
     """End unless this task sees as many GPUs: without them it would train on its CPU."""
     seen = len(tf.config.list_physical_devices("GPU"))  # this starts none of them
     if ordered not in (None, seen):
-        raise SystemExit(f"{seen} GPUs here, ordered {ordered}: tensorflow[and-cuda]?")
+        raise SystemExit(
+            f"{seen} GPUs here, ordered {ordered}: tensorflow[and-cuda], LD_LIBRARY_PATH?"
+        )
 
 
 def is_chief(strategy):
@@ -97,7 +99,8 @@ def build():
     model = keras.Sequential(
         [keras.Input((8,)), keras.layers.Dense(16, "tanh"), keras.layers.Dense(1)]
     )
-    optimizer = keras.optimizers.Adam(0.01)
+    # Not Adam: it would hide a wrong scale of the loss from the check below.
+    optimizer = keras.optimizers.SGD(0.1, momentum=0.9)
     optimizer.build(model.trainable_variables)  # so that a checkpoint finds its slots
     return model, optimizer
 
@@ -129,6 +132,8 @@ def train(strategy, folder, scratch, stop, *, replicas=None, told=()):
 
     def losses_of(outputs, labels):
         """Return one loss for each row."""
+        # A loss function computes in the type of the outputs, which may be bfloat16.
+        outputs = tf.cast(outputs, "float32")
         return keras.losses.binary_crossentropy(labels, outputs, from_logits=True)
 
     def train_on_replica(features, labels):
@@ -162,8 +167,10 @@ def train(strategy, folder, scratch, stop, *, replicas=None, told=()):
     mine = folder if chief else scratch
     tf.io.gfile.makedirs(mine)  # a finished job makes no checkpoint, only the model
     sums = [variable.value for variable in train_loss.variables]
+    # Seeds, and averages in layers that a list or a dict holds: `model` misses those.
+    rest = [variable.value for variable in model.non_trainable_variables]
     backup = tf.train.Checkpoint(
-        model=model, optimizer=optimizer, done=done, train_loss=sums
+        model=model, optimizer=optimizer, rest=rest, done=done, train_loss=sums
     )
     manager = tf.train.CheckpointManager(backup, mine, max_to_keep=2)
     if newest := tf.train.latest_checkpoint(folder):  # of the chief, for all
@@ -243,7 +250,7 @@ if __name__ == "__main__":
     def deeper():
         model, _ = as_before()
         model.add(keras.layers.Dense(1))  # of which the backup knows nothing
-        optimizer = keras.optimizers.Adam(0.01)
+        optimizer = keras.optimizers.SGD(0.1, momentum=0.9)
         optimizer.build(model.trainable_variables)
         return model, optimizer
 

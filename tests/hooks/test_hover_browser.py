@@ -10,6 +10,7 @@ import pytest
 from tests.site import serve
 from tests.site.chromium import problems_of
 from tests.site.visit import DRAWN
+from tests.until import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -124,7 +125,9 @@ def test_the_definition_stays_in_the_window(page: Page) -> None:
 def test_screen_readers_get_the_definition_as_description(page: Page) -> None:
     from playwright.sync_api import expect
 
-    expect(page.get_by_role("link", name="replica")).to_have_accessible_description("One copy.")
+    expect(page.get_by_role("link", name="replica")).to_have_accessible_description(
+        "One copy.", timeout=1000 * PATIENCE
+    )
 
 
 def test_the_script_never_parses_markup() -> None:

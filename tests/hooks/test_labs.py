@@ -106,6 +106,22 @@ def test_the_notebook_to_take_away_links_to_the_site(lab: Path) -> None:
     assert back.replace("https://example.org/guide/", "../index.md") == record, "nothing else changes"
 
 
+def test_the_notebook_to_take_away_says_what_it_needs(lab: Path, tmp_path: Path) -> None:
+    script = copy(lab, tmp_path)
+    record = script.with_suffix(".ipynb")
+    notebook = json.loads(record.read_text("utf8"))
+    notebook["cells"][1]["source"] = ["import sys\n", "import tensorflow as tf\n", "from sklearn import svm\n"]
+    ran = notebook["metadata"]["guide"]["versions"]["tensorflow"].rpartition(".")[0]
+    first, *others = json.loads(lab_pages._taken_away(json.dumps(notebook), WHERE["base"], WHERE["page"]))["cells"]
+    said = "".join(first["source"])
+    assert said.endswith(
+        f"\n\nIt needs `scikit-learn tensorflow=={ran}.*`; "
+        "where another version is installed, run `%pip install` with that first."
+    )
+    assert said.startswith("# A lab")
+    assert others == notebook["cells"][1:], "it is said once"
+
+
 def test_images_become_files_with_their_alt_text(lab: Path) -> None:
     made = shown(lab)
     (name,) = [name for name in made.files if name.endswith(".png")]

@@ -40,7 +40,7 @@ async (query) => {
   const until = async (done) => {
     const start = performance.now();
     while (!done()) {
-      if (performance.now() - start > 30000) throw new Error(`no answer to ${query}: ${meta.textContent}`);
+      if (performance.now() - start > PATIENCE) throw new Error(`no answer to ${query}: ${meta.textContent}`);
       await new Promise((resolve) => setTimeout(resolve));
     }
   };
@@ -53,7 +53,7 @@ async (query) => {
   const links = [...list.querySelectorAll(".md-search-result__item > a.md-search-result__link")];
   return { pages: links.map((link) => new URL(link.href).pathname), time };
 }
-"""
+""".replace("PATIENCE", f"{1000 * patient.PATIENCE:.0f}")
 
 
 def queries() -> dict[str, set[str]]:

@@ -14,6 +14,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from hooks import decks, glossary
+from tests import until as patient
 from tests.site.pages import QUIZ_PAGE
 from tests.site.visit import DRAWN, reload, visit
 
@@ -104,6 +105,9 @@ def test_a_second_press_asks_for_nothing_more(tab: Page) -> None:
     assert tab.locator(".check-form [role=status]").inner_text() == "Loading the questions."
     begin.click()
     tab.evaluate(DRAWN)
+    asked_for = tab.evaluate("[...document.scripts].filter((one) => /\\/self-check\\/.*\\.js$/.test(one.src)).length")
+    # The page has asked before the route is told of it.
+    patient.until(lambda: len(held) >= asked_for, "the questions", sleep=lambda s: tab.wait_for_timeout(1000 * s))
     assert len(held) == len({route.request.url for route in held}) > 1
     for route in held:
         route.continue_()

@@ -36,6 +36,10 @@ for size, values in reported.items():
 # --8<-- [end:report]
 
 
+model.compile(loss={"a": "mse", "b": "mse"}, run_eagerly=True)
+eager = model.evaluate(x, targets, batch_size=32, verbose=0, return_dict=True)
+
+
 def near(some, other):
     return bool(np.isclose(some, other, rtol=1e-5))
 
@@ -52,6 +56,8 @@ claims = {
         short["a_loss"] + short["b_loss"], short["loss"]
     ),
     "the_metric_is_the_mean_of_the_rows": near(short["a_mse"], of_rows),
+    "eager_it_is_the_mean_of_the_rows": near(eager["a_loss"], of_rows)
+    and near(eager["loss"], of_rows),
     "without_a_short_batch_all_agree": near(even["a_loss"], of_rows)
     and near(even["a_mse"], of_rows)
     and near(even["loss"], even["a_loss"] + even["b_loss"]),

@@ -78,6 +78,8 @@ def pipeline_gradients(
                 upstream, *found = tape.gradient(
                     outputs, [inputs, *variables], output_gradients=upstream
                 )
+                # That of an Embedding comes as slices, which cannot be added up.
+                found = [tf.convert_to_tensor(gradient) for gradient in found]
                 if total[k] is not None:
                     found = [a + b for a, b in zip(total[k], found, strict=True)]
                 total[k] = found

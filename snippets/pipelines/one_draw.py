@@ -93,6 +93,25 @@ for name, run in runs.items():
     print(f"AugMix {name + ':':21} {choices[name]} choices in {BATCHES} batches")
 # --8<-- [end:traced]
 
+images = tf.random.stateless_uniform((8, 4, 4, 3), seed=(1, 2))
+rows = tf.data.Dataset.from_tensor_slices({"images": images, "labels": tf.eye(8)})
+mixed = {}
+for kind in (layers.MixUp, layers.CutMix):
+    mix = kind(seed=1)
+    before = next(iter(rows.map(mix).batch(8)))
+    after = next(iter(rows.batch(8, drop_remainder=True).map(mix)))
+    alone = mix(images, training=True)
+    mixed[kind.__name__] = [
+        not np.allclose(a, b, atol=1e-5)
+        for a, b in (
+            (before["images"], images),
+            (before["labels"], tf.eye(8)),
+            (after["images"], images),
+            (after["labels"], tf.eye(8)),
+            (alone, images),
+        )
+    ]
+
 once = {name for name, count in counts.items() if count == 1}
 claims = {
     "brightness_is_drawn_once": "tf.image.random_brightness" in once,
@@ -114,6 +133,13 @@ claims = {
     "before_batch_rand_augment_draws_for_each": len(single_sets) > 1,
     "aug_mix_chooses_for_each_batch_outside_a_graph": choices["called on each batch"]
     == 9 * BATCHES,
+    "before_batch_mixing_does_nothing": not any(
+        changed for found in mixed.values() for changed in found[:2]
+    ),
+    "after_it_images_and_labels_are_mixed": all(
+        changed for found in mixed.values() for changed in found[2:4]
+    ),
+    "images_alone_are_mixed_without_labels": all(found[4] for found in mixed.values()),
     "aug_mix_chooses_once_in_a_map": choices["in a map"] == 9,
     "aug_mix_chooses_once_in_a_model": choices["in the model"] == 9,
 }

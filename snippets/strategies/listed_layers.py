@@ -42,9 +42,9 @@ def checkpoint(model):
     return tf.train.Checkpoint(model=model, optimizer=model.optimizer)
 
 
-def with_rest(model):
-    rest = [variable.value for variable in model.non_trainable_variables]
-    return tf.train.Checkpoint(model=model, optimizer=model.optimizer, rest=rest)
+def with_all(model):
+    every = [one.value for one in model.variables + model.optimizer.variables]
+    return tf.train.Checkpoint(model=model, optimizer=model.optimizer, every=every)
 
 
 def of_file(path):
@@ -59,7 +59,7 @@ rows = tf.random.stateless_normal((64, 3), seed=(0, 1)) + 5
 model.fit(rows, rows, epochs=3, verbose=0)
 back = {}
 with tempfile.TemporaryDirectory() as folder:
-    for kind in (checkpoint, with_rest):
+    for kind in (checkpoint, with_all):
         path = kind(model).write(f"{folder}/{kind.__name__}")
         back[kind.__name__] = make()
         # It passes, whatever the checkpoint does not see.
@@ -89,8 +89,24 @@ def stored(model):
     return sum("VARIABLE_VALUE" in name for name in names)
 
 
-listed = Blocks()
+class Tuple(Blocks):
+    """The same model, with its layers in a tuple."""
+
+    def __init__(self):
+        super().__init__()
+        self.blocks = tuple(self.blocks)
+
+
+listed, in_a_tuple = Blocks(), Tuple()
 listed(tf.zeros((2, 3)))
+in_a_tuple(tf.zeros((2, 3)))
+with tempfile.TemporaryDirectory() as folder:
+    path = checkpoint(model).write(f"{folder}/model")
+    keras.utils.set_random_seed(2)
+    predicts = Blocks()
+    predicts(tf.zeros((2, 3)))
+    initial = [tf.identity(one.value) for one in predicts.weights]
+    tf.train.Checkpoint(model=predicts).read(path).assert_existing_objects_matched()
 in_a_row = keras.Sequential([keras.layers.Dense(3), keras.layers.BatchNormalization()])
 in_a_row.build((None, 3))
 fresh, averages = make(), model.non_trainable_weights
@@ -103,8 +119,12 @@ claims = {
     )
     and not same(averages, fresh.non_trainable_weights),
     "a_model_that_is_not_compiled_saves_nothing": stored(listed) == 0,
-    "rest_brings_all": same(back["with_rest"].variables[:4], model.variables[:4])
-    and same(back["with_rest"].non_trainable_weights, averages),
+    "an_entry_for_all_brings_all": same(back["with_all"].weights, model.weights),
     "a_file_of_keras_has_all": same(back["save_weights"].weights, model.weights),
+    "a_tuple_is_seen": stored(in_a_tuple) == len(in_a_tuple.weights) == 6,
+    "without_an_optimizer_nothing_is_read": all(
+        bool(tf.reduce_all(a == b.value))
+        for a, b in zip(initial, predicts.weights, strict=True)
+    ),
     "a_sequential_is_seen": stored(in_a_row) == len(in_a_row.weights) == 6,
 }

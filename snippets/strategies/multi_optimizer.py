@@ -8,6 +8,8 @@
 # ///
 """A head that learns faster than its base, in `fit`: one optimizer that hands the variables out to two."""
 
+import tempfile
+
 import keras
 import numpy as np
 import tensorflow as tf
@@ -97,6 +99,27 @@ for callback in (halves, plateau):
         print(name, "raises", type(error).__name__)
 # --8<-- [end:float16]
 
+
+def after_a_restart(with_all):
+    """Return the step counts of the two optimizers, after a checkpoint was read."""
+    keras.config.set_dtype_policy("float32")
+    pair = []
+    for model in (train(one)[0], train(one)[0]):
+        every = [v.value for v in model.variables + model.optimizer.variables]
+        entry = {"every": every} if with_all else {}
+        parts = {"model": model, "optimizer": model.optimizer}
+        pair.append((model, tf.train.Checkpoint(**parts, **entry)))
+    (trained, saved), (fresh, read) = pair
+    trained.fit(rows, verbose=0)  # so it has done twice as many steps
+    with tempfile.TemporaryDirectory() as folder:
+        read.read(saved.write(f"{folder}/one")).assert_consumed()
+    return [
+        [int(optimizer.iterations) for optimizer in model.optimizer.optimizers]
+        for model in (trained, fresh)
+    ]
+
+
+without, with_all = after_a_restart(with_all=False), after_a_restart(with_all=True)
 in_a_row = keras.Sequential(
     [keras.Input((8,)), keras.layers.Dense(1, name="head")], name="model"
 )
@@ -112,6 +135,8 @@ claims = {
     "a_sequential_puts_its_name_first": in_a_row.weights[0].path == "model/head/kernel",
     "a_nested_functional_model_does_not": not nested.weights[0].path.startswith("outer")
     and inner.name not in nested.weights[0].path,
+    "a_checkpoint_misses_the_two": without == [[12, 12], [6, 6]],
+    "with_all_variables_it_does_not": with_all == [[12, 12], [12, 12]],
     "a_schedule_reaches_each_at_its_own_rate": np.allclose(halved, [2.5e-5, 2.5e-3]),
     "a_schedule_of_the_epoch_gives_both_one_rate": np.allclose(same, [0.005, 0.005]),
     "it_has_no_learning_rate_of_its_own": "individual sub-optimizers" in str(refused),

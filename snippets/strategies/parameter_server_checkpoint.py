@@ -286,7 +286,7 @@ with tempfile.TemporaryDirectory() as folder:
         print("started again, it goes on after step", resumed)
         # This process is in no cluster. It evaluates while the others train.
         evaluated = {}
-        for path in tf.train.checkpoints_iterator(shared):
+        for path in tf.train.checkpoints_iterator(shared, timeout=600):
             step, loss = evaluate(path)
             evaluated[step] = loss
             if step == STEPS:

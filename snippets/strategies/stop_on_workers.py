@@ -128,7 +128,8 @@ def train(say, alone=False):
     def step(batch):
         def on_replica(features, labels):
             with tf.GradientTape() as tape:
-                outputs = model(features, training=True)
+                # A loss function computes in the type of the outputs.
+                outputs = tf.cast(model(features, training=True), "float32")
                 losses = keras.losses.mean_squared_error(labels, outputs)
                 loss = tf.nn.compute_average_loss(losses, global_batch_size=BATCH)
             gradients = tape.gradient(loss, model.trainable_variables)
@@ -139,7 +140,7 @@ def train(say, alone=False):
     @tf.function
     def validate(batch):
         def on_replica(features, labels):
-            outputs = model(features, training=False)
+            outputs = tf.cast(model(features, training=False), "float32")
             losses = keras.losses.mean_squared_error(labels, outputs)
             validation.update_state(losses)
 

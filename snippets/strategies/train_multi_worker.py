@@ -132,7 +132,8 @@ def train(strategy, folder, scratch, stop, *, replicas=None, told=()):
 
     def losses_of(outputs, labels):
         """Return one loss for each row."""
-        # A loss function computes in the type of the outputs, which may be bfloat16.
+        # A loss function computes in the type of the outputs, which may be bfloat16. A
+        # loss object casts them itself, and reads their mask, which a cast drops.
         outputs = tf.cast(outputs, "float32")
         return keras.losses.binary_crossentropy(labels, outputs, from_logits=True)
 
@@ -168,9 +169,9 @@ def train(strategy, folder, scratch, stop, *, replicas=None, told=()):
     tf.io.gfile.makedirs(mine)  # a finished job makes no checkpoint, only the model
     sums = [variable.value for variable in train_loss.variables]
     # Seeds, and averages in layers that a list or a dict holds: `model` misses those.
-    rest = [variable.value for variable in model.non_trainable_variables]
+    others = [variable.value for variable in model.non_trainable_variables]
     backup = tf.train.Checkpoint(
-        model=model, optimizer=optimizer, rest=rest, done=done, train_loss=sums
+        model=model, optimizer=optimizer, others=others, done=done, train_loss=sums
     )
     manager = tf.train.CheckpointManager(backup, mine, max_to_keep=2)
     if newest := tf.train.latest_checkpoint(folder):  # of the chief, for all

@@ -8,7 +8,7 @@ PYTHON3 ?= python3
 export UV_LINK_MODE ?= copy
 # An import of TensorFlow without compiled bytecode takes more than twice as long.
 unexport PYTHONDONTWRITEBYTECODE
-unexport VIRTUAL_ENV
+unexport VIRTUAL_ENV UV_PROJECT_ENVIRONMENT
 export NO_MKDOCS_2_WARNING = 1
 
 # Where there is none, the message is the last word.

@@ -9,7 +9,7 @@ import html as htmllib
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urljoin, urlsplit, urlunsplit
 
 from mkdocs.utils import get_relative_url
 
@@ -174,8 +174,9 @@ def rebase(html: str, url: str, *, onto: str = "", site: str = "") -> str:
         target = urljoin(root + url, htmllib.unescape(link["url"]))
         if not target.startswith(root):
             return link[0]
-        path, anchor = urlsplit(target).path[1:], urlsplit(target).fragment
+        parts = urlsplit(target)
+        path, rest = parts.path[1:], urlunsplit(("", "", "", parts.query, parts.fragment))
         found = urljoin(site, path) if site else get_relative_url(path, onto)
-        return f'{link["attribute"]}="{htmllib.escape(found + (f"#{anchor}" if anchor else ""))}"'
+        return f'{link["attribute"]}="{htmllib.escape(found + rest)}"'
 
     return LINK.sub(moved, html)

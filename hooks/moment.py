@@ -38,7 +38,7 @@ def of_sources(root: Path) -> int:
             cause, cure = f"{named} comes after 2107, the last year of a zip archive", "give the seconds since 1970"
             raise errors.GuideError("SOURCE_DATE_EPOCH", 0, cause, cure)
         return max(int(named), EARLIEST)
-    command = ["git", "-C", str(root), "log", "-1", "--format=%ct"]
+    command = ["git", "-C", str(root), "log", "-1", "--no-show-signature", "--format=%ct"]
     seconds = busy.stretched(SECONDS)
     try:
         said = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=True).stdout.strip()
@@ -53,4 +53,4 @@ def of_sources(root: Path) -> int:
             return EARLIEST
         cause = f"git does not say when the sources last changed ({' '.join(error.stderr.split())})"
         raise errors.GuideError(root / ".git", 0, cause, "mend that, or set SOURCE_DATE_EPOCH") from None
-    return max(int(said), EARLIEST) if said.isdigit() else EARLIEST
+    return max(int(said), EARLIEST)

@@ -161,13 +161,30 @@ class _Bound(ast.NodeVisitor):
                 self.generic_visit(node)
 
 
+class _Scoped(ast.NodeTransformer):
+    """Turns comprehensions into generator expressions, whose names stay theirs in every Python.
+
+    From 3.12 on, symtable counts those of the others to what is around them: https://peps.python.org/pep-0709/
+    """
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        """Keep what is computed for each element."""
+        match node:
+            case ast.ListComp() | ast.SetComp():
+                node = ast.GeneratorExp(node.elt, node.generators)
+            case ast.DictComp():
+                node = ast.GeneratorExp(ast.Tuple([node.key, node.value], ast.Load()), node.generators)
+        return self.generic_visit(node)
+
+
 def _within(lines: list[int], part: Section) -> bool:
     return any(part.first <= line <= part.last for line in lines)
 
 
 def _used(code: str) -> set[str]:
     """Return the names of the top level that code uses, also inside functions that do not bind them."""
-    tables, found = [symtable.symtable(code, "section", "exec")], set()
+    scoped = ast.fix_missing_locations(_Scoped().visit(ast.parse(code)))
+    tables, found = [symtable.symtable(ast.unparse(scoped), "section", "exec")], set()
     while tables:
         table = tables.pop()
         tables += table.get_children()

@@ -13,7 +13,7 @@ import re
 from base64 import b64decode, b64encode
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 
 from mkdocs.plugins import event_priority
 
@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
 
 # Also in the scripts with the questions, where HTML stands in a JSON text.
-LINK = re.compile(r'(?P<before>\b(?:href|src|data-again)=(?P<quote>\\?"))(?P<url>[^"\\]*)(?P=quote)')
+LINK = re.compile(
+    r'(?P<before>\b(?:href|src|data-again|refresh" content)=(?P<quote>\\?")(?:0; url=)?)(?P<url>[^"\\]*)(?P=quote)'
+)
 POLICY = re.compile(
     rf'(?P<head><head>{re.escape(CHARSET)}<meta http-equiv="Content-Security-Policy" content=")'
     r'(?P<policy>[^"]*)(?P<end>">)'
@@ -81,7 +83,7 @@ def links(text: str, name: str, *, folders: set[str], away: Callable[[str], str]
         if address := away(path):
             url = address
         elif path in folders:
-            url = posixpath.join(parts.path, "index.html") + (f"#{parts.fragment}" if parts.fragment else "")
+            url = urlunsplit(parts._replace(path=posixpath.join(parts.path, "index.html")))
         else:
             return found[0]
         return f"{found['before']}{htmllib.escape(url)}{found['quote']}"

@@ -265,8 +265,8 @@ def _refuse_unknown_lock(lock: str) -> None:
 
 
 def _matches(path: str, pattern: str) -> bool:
-    pattern = pattern.removeprefix("snippets/")
-    return pattern in path or fnmatch.fnmatchcase(path, pattern)
+    whole = path if path.startswith(f"{labs.FOLDER}/") else f"snippets/{path}"
+    return pattern in whole or any(fnmatch.fnmatchcase(name, pattern) for name in (path, whole))
 
 
 def _state(program: Program, device: str, lock: str) -> str:

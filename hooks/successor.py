@@ -57,7 +57,7 @@ def links(html: str, *, path: str, repository: Mapping[str, str]) -> str:
         elif match["kind"] == "repository":
             target = publish.repository_url(repository, to) + anchor
         else:
-            target = posixpath.relpath(to, posixpath.dirname(path) or ".") + anchor
+            target = posixpath.relpath(to or ".", posixpath.dirname(path) or ".") + anchor
         return f'{match["attribute"]}="{htmllib.escape(target)}"'
 
     return publish.PLACEHOLDER.sub(real, html)

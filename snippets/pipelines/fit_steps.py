@@ -9,6 +9,7 @@
 
 # --8<-- [start:arrays]
 import itertools
+import warnings
 
 import keras
 import numpy as np
@@ -46,7 +47,11 @@ def sizes(**given):
 
 
 cut, given_size = sizes(steps_per_epoch=2), sizes(steps_per_epoch=2, batch_size=4)
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    rounded = sizes(steps_per_epoch=5)
 print("16 rows, steps_per_epoch=2:", cut)
+print("16 rows, steps_per_epoch=5:", rounded)
 print("16 rows, steps_per_epoch=2, batch_size=4:", given_size)
 # --8<-- [end:arrays]
 
@@ -132,6 +137,8 @@ claims = {
     "predict_takes_arrays_as_inputs": bool(np.array_equal(arrays, 2 * x)),
     "steps_cut_arrays_into_batches": cut == [8, 8],
     "steps_leave_the_default_size": 32 in cut,
+    "rounding_up_leaves_fewer_batches": rounded == [4, 4, 4, 4],
+    "then_it_warns": any("ran out of data" in str(one.message) for one in caught),
     "a_given_size_is_kept": given_size == [4, 4],
     "each_validation_gets_all_of_a_generator": ending == [[0, 1, 2, 3]] * 3,
     "later_validations_get_two_batches": ending == [[0, 1, 2, 3], [0, 1], [0, 1]],

@@ -277,7 +277,7 @@ def read_pairs(say, target):
     from_service = service.distribute(service.ShardingPolicy.DYNAMIC, target)
     rows, labels = tf.data.Dataset.range(ROWS), tf.data.Dataset.range(ROWS)
     slices = tf.data.Dataset.from_tensor_slices((tf.range(ROWS), tf.range(ROWS)))
-    seeds = tf.data.Dataset.random(seed=1)
+    seeds = tf.data.Dataset.random(seed=1, rerandomize_each_iteration=True)
     zipped = tf.data.Dataset.zip
     ways = {
         "zip, distribute": zipped(rows, labels).apply(from_service),

@@ -27,10 +27,6 @@ data = tf.data.Dataset.from_tensor_slices((x, y)).batch(batch)
 class PlainMean(keras.Model):
     """What one device wants: the mean over the rows."""
 
-    def __init__(self, *args, **kwargs):
-        super().__init__(*args, **kwargs)
-        self.reported = keras.metrics.Mean()
-
     def loss_of(self, x, y, output):
         return tf.reduce_mean(keras.losses.mean_squared_error(y, output))
 
@@ -43,12 +39,17 @@ class PlainMean(keras.Model):
     def train_step(self, data):
         x, y = data
         with tf.GradientTape() as tape:
-            loss = self.loss_of(x, y, self(x, training=True))
+            output = self(x, training=True)
+            loss = self.loss_of(x, y, output)
             scaled = self.scaled(loss)
         variables = self.trainable_variables
         self.optimizer.apply(tape.gradient(scaled, variables), variables)
-        self.reported.update_state(self.to_report(loss))
-        return {"loss": self.reported.result()}
+        return self.report(self.to_report(loss), x, y, output)
+
+    def report(self, loss, x, y, output):
+        """Return the results of all metrics; the first is that of the loss."""
+        self.metrics[0].update_state(loss, sample_weight=tf.shape(x)[0])
+        return self.compute_metrics(x, y, output)
 
 
 class ComputeLoss(PlainMean):
@@ -95,6 +96,32 @@ print(
 # --8<-- [end:fit]
 
 
+# --8<-- [start:names]
+class OwnMetric(ComputeLossAndReport):
+    """Returns one result of two metrics: that of `compile` stays unused."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.own = keras.metrics.Mean()
+
+    def report(self, loss, x, y, output):
+        self.own.update_state(loss, sample_weight=tf.shape(x)[0])
+        return {"loss": self.own.result()}
+
+
+targets = y[: batch + 1].copy()
+targets[batch] = 10  # the row of the short batch has the largest loss
+short = tf.data.Dataset.from_tensor_slices((x[: batch + 1], targets)).batch(batch)
+mean_loss = float(np.mean(targets**2))  # the weights stay 0
+shown = {}
+for kind in (ComputeLossAndReport, OwnMetric):
+    for name, place in ("one device", one), (f"{replicas} replicas", strategy):
+        _, shown[kind, place] = fit(place, kind, rate=0.0, data=short)
+        print(f"{kind.__name__:21}{name:12}loss {shown[kind, place]:.4f}")
+print(f"{'NumPy':33}loss {mean_loss:.4f}")
+# --8<-- [end:names]
+
+
 # --8<-- [start:scale]
 class Unscaled(ComputeLoss):
     """Leaves out the factor that `apply` divides by under mixed_float16."""
@@ -135,6 +162,12 @@ claims = {
     ),
     "multiplied_report_is_true": is_right(ComputeLossAndReport, strategy)
     and is_reported(ComputeLossAndReport, strategy, true_loss),
+    "a_short_batch_counts_by_its_rows": all(
+        abs(shown[ComputeLossAndReport, place] - mean_loss) < 1e-4
+        for place in (one, strategy)
+    ),
+    "another_set_of_names_reports_a_mean_of_means": replicas == 1
+    or abs(shown[OwnMetric, strategy] - mean_loss) > 0.1,
     "unscaled_is_too_small_by_the_scale": bool(abs(times / 2**15 - 1) < 0.01),
     "scaled_moves_as_float32_does": bool(
         np.allclose(

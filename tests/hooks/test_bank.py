@@ -92,6 +92,7 @@ def test_without_a_section_or_a_card_the_whole_page_explains_it(page: bank.PageH
     [
         ("#here", "../strategies/page/#here"),
         ("../other/#there", "../strategies/other/#there"),
+        ("../other/?q=a#there", "../strategies/other/?q=a#there"),
         ("../../glossary/", "../glossary/"),
         ("../../programs/a.py", "../programs/a.py"),
         ("https://example.org/a?b=1&amp;c#d", "https://example.org/a?b=1&amp;c#d"),

@@ -32,6 +32,25 @@ def test_it_is_the_time_of_the_last_commit(tmp_path: Path) -> None:
     assert moment.of_sources(root) == 1_700_000_000
 
 
+def test_a_signature_that_git_shows_is_no_part_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`log.showSignature` puts what gpg says before it."""
+    root, signed = tmp_path / "project", "gpgsig -----BEGIN PGP SIGNATURE-----\n \n -----END PGP SIGNATURE-----\n"
+    subprocess.run(["git", "init", "-q", root], check=True, timeout=busy.stretched(30))
+
+    def git(*words: str, said: str = "") -> str:
+        command = ["git", "-C", str(root), *words]
+        seconds = busy.stretched(30)
+        done = subprocess.run(command, input=said, capture_output=True, text=True, timeout=seconds, check=True)
+        return done.stdout.strip()
+
+    who = "a <a@example.org> 1700000000 +0000"
+    commit = f"tree {git('mktree')}\nauthor {who}\ncommitter {who}\n{signed}\none\n"
+    git("reset", "-q", "--soft", git("hash-object", "-t", "commit", "-w", "--stdin", said=commit))
+    git("config", "log.showSignature", "true")
+    git("config", "gpg.program", "echo")
+    assert moment.of_sources(root) == 1_700_000_000
+
+
 def test_a_named_time_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1600000000")
     assert moment.of_sources(tmp_path) == 1_600_000_000

@@ -65,6 +65,12 @@ first = use(Made()), hidden, LIMIT
 print([n for n in first])
 # --8<-- [end:sixth]
 
+# --8<-- [start:seventh]
+inner = [size for size in first], {size for size in first}, {size: word for size, word in first}
+# --8<-- [end:seventh]
+
+size, word = first
+
 claims = {"ran": True}
 '''
 LOADS, STORES = ("LOAD_NAME", "LOAD_GLOBAL"), ("STORE_NAME", "STORE_GLOBAL")
@@ -141,6 +147,12 @@ def test_what_only_the_whole_program_has_is_named_once() -> None:
     page = "\n".join(fence(f"b.py:{part}") for part in ("fourth", "fifth", "sixth"))
     found = [need for need, _ in rendered(page)]
     assert found == ["import json\n# from the whole program: LIMIT", "# from the whole program: hidden", ""]
+
+
+@pytest.mark.usefixtures("small")
+def test_the_names_of_a_comprehension_are_its_own_in_every_python() -> None:
+    """From Python 3.12 on, the tables of symbols mix them with those around it."""
+    assert rendered(fence("b.py:seventh"))[0][0] == "# from the whole program: first"
 
 
 @pytest.mark.usefixtures("small")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hooks import csp, machines, offline, widget
+from hooks import csp, machines, offline, redirects, widget
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,6 +35,7 @@ def away(path: str) -> str:
         (".", "index.html"),
         ("b/", "b/index.html"),
         ("b/#there", "b/index.html#there"),
+        ("b/?q=x#there", "b/index.html?q=x#there"),
         ("../a/b", "../a/b/index.html"),
         ("#here", "#here"),
         ("../programs/a.py", "../programs/a.py"),
@@ -54,6 +55,13 @@ def test_links_in_the_scripts_with_questions_too() -> None:
     text = 'guideExam.bank("a", {"q": "\\u003ca href=\\"../a/b/#x\\">"});'
     found = offline.links(text, "self-check/a.js", folders=FOLDERS, away=away)
     assert found == text.replace("b/#x", "b/index.html#x")
+
+
+def test_a_page_that_has_moved_leads_to_the_page_in_the_folder() -> None:
+    stub = csp.add_policy(redirects.stubs({"old/": "a/b/"}, ADDRESS)["old/index.html"])
+    html = offline.page(stub, "old/index.html", folders=FOLDERS, away=away)
+    assert 'content="0; url=../a/b/index.html"' in html
+    assert 'href="../a/b/index.html"' in html
 
 
 def test_a_page_allows_files_and_keeps_its_policy_otherwise() -> None:

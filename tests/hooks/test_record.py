@@ -73,7 +73,7 @@ def words(capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
 def test_patterns(snippets: Path) -> None:
     assert names([]) == ["a/one.py", "a/two.py", "b/one.py"], "no program has a record"
     assert names(["a/one.py"]) == names(["snippets/a/one.py"]) == ["a/one.py"]
-    assert names(["a/*"]) == ["a/one.py", "a/two.py"]
+    assert names(["a/*"]) == names(["snippets/a/*"]) == names(["snippets/a"]) == ["a/one.py", "a/two.py"]
     assert names(["one"]) == ["a/one.py", "b/one.py"]
 
 
@@ -264,6 +264,7 @@ def test_a_lab_is_recorded_where_it_is_named_or_outdated(
     assert done == [(script, "cpu", record.devices.hardware("cpu"))]
     assert record.chosen_labs([], "cpu") == [script], "it has no record"
     assert record.chosen_labs([], "gpu") == []
+    assert record.chosen_labs(["snippets/"], "gpu") == [], "a lab is no program"
     monkeypatch.setattr(record.lab_runs, "record", lambda one, device, hardware: 1 / 0)
     assert record.main(["labs/made-up"]) == 1
     assert "division by zero" in capsys.readouterr().out

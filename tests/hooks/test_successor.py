@@ -42,6 +42,7 @@ def told(md: Markdown, path: str) -> None:
         ("/__root__/programs/x/y.py", "https://github.com/a/b/blob/main/snippets/x/y.py"),
         ("/__program__/x/y.py", "https://github.com/a/b/blob/main/snippets/x/y.py"),
         ("/__root__/assets/widgets/w.js", "../assets/widgets/w.js"),
+        ("/__root__/", ".."),
     ],
 )
 def test_a_placeholder_becomes_a_link(placeholder: str, link: str) -> None:

@@ -125,7 +125,7 @@ def main() -> None:
         if asked.only not in entry["path"]:
             continue
         path = f"{listed['folder']}/{entry['path']}"
-        changed = git(asked.checkout, "log", "-1", "--format=%as", "--", path)
+        changed = git(asked.checkout, "log", "-1", "--no-show-signature", "--format=%as", "--", path)
 
         def again(known: list[Edit], file: Path = asked.checkout / path) -> Outcome:
             book = load(file)

@@ -34,6 +34,7 @@ for (const name of ["localStorage", "sessionStorage"])
     configurable: true, get() { throw new DOMException("denied", "SecurityError"); },
   });
 """
+NONE = DENIED.replace('throw new DOMException("denied", "SecurityError");', "return null;")
 FULL = 'Storage.prototype.setItem = () => { throw new DOMException("full", "QuotaExceededError"); };'
 
 
@@ -184,7 +185,7 @@ def test_a_page_from_the_browsers_cache_shows_the_present(reader: Reader) -> Non
     assert answered(check) == "0"
 
 
-@pytest.mark.parametrize("failing", [DENIED, FULL], ids=["denied", "full"])
+@pytest.mark.parametrize("failing", [DENIED, NONE, FULL], ids=["denied", "none", "full"])
 def test_a_storage_that_fails(reader: Reader, failing: str) -> None:
     reader.context.add_init_script(failing)
     tab = reader.open(QUIZ_PAGE)

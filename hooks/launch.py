@@ -24,7 +24,7 @@ GOODBYE = b"\0"  # in no JSON
 # What could change a result and is not the program's own choice; which GPU to use, and where the library of a TPU lies,
 # is the user's, as when devices are looked for.
 FOREIGN_ENV = (
-    *("TF_", "KERAS_", "XLA_", "OMP_", "CUDA_", "GRPC_", "LC_", "PYTHON"),
+    *("TF_", "KERAS_", "XLA_", "DNNL_", "ONEDNN_", "OMP_", "CUDA_", "GRPC_", "LC_", "PYTHON"),
     # Settings of a contributor's shell, git, Node, desktop and notebooks, which CI does not have.
     *("BASH", "CDPATH", "GIT_", "GLOBIGNORE", "IPYTHON", "JUPYTER_", "MATPLOTLIB", "MPL", "NODE_", "SHELLOPTS", "XDG_"),
     # Of the servers and the cluster that programs start.

@@ -244,8 +244,8 @@ for _ in range(6):
 # %% [markdown]
 # ## What to read from it
 #
-# * **Below the critical batch size devices buy time; above it they buy less and less.** At that batch training needs twice
-#   the least steps and twice the least rows: no number of devices can more than halve the steps. [Shallue and others (2019)](https://arxiv.org/abs/1811.03600) found the same three
+# * **Below the critical batch size devices buy time; above it they buy less and less.** By the formula, training at that batch needs
+#   twice the least steps and twice the least rows (measured at 64: 1.5 and 1.7 times): no number of devices can more than halve the steps. [Shallue and others (2019)](https://arxiv.org/abs/1811.03600) found the same three
 #   regions, perfect scaling, less and less, and none, in all models and data sets that they tried, at very different
 #   batches.
 # * **It grows while the loss falls.** The lower loss has the larger critical batch size, and the noise scale rises during

@@ -21,13 +21,13 @@ import numpy as np
 import tensorflow as tf
 
 keras.utils.set_random_seed(0)
-images = np.ones((2, 8, 8, 1), "float32")
-images[0, 3, 3, 0] = np.nan  # one pixel of the first image
+images = np.ones((2, 8, 8, 8), "float32")
+images[0, 3, 3] = np.nan  # one pixel of the first image
 
 
 def answers(*layers):
     ends = [keras.layers.Flatten(), keras.layers.Dense(10, "softmax")]
-    model = keras.Sequential([keras.Input((8, 8, 1)), *layers, *ends])
+    model = keras.Sequential([keras.Input((8, 8, 8)), *layers, *ends])
     yield "model(x)", model(images)
     yield "predict", model.predict(images, verbose=0)
     with tempfile.TemporaryDirectory() as folder:

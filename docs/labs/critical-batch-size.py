@@ -153,6 +153,12 @@ for target, (least, critical), counts in zip(TARGETS, fits, steps, strict=True):
     away = np.abs(least * (1 + critical / np.array(batches)) / counts - 1).max()
     print(f"loss {target}: critical batch size {critical:.0f}, at least {least:.0f} steps")
     print(f"          the formula is within {away:.0%} of every measurement")
+    near = int(np.abs(np.log(np.array(batches) / critical)).argmin())
+    rows = counts * batches
+    print(
+        f"          measured at {batches[near]}: {counts[near] / counts.min():.1f} times the least steps,"
+        f" {rows[near] / rows.min():.1f} times the least rows"
+    )
 
 # %%
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
@@ -245,7 +251,7 @@ for _ in range(6):
 # ## What to read from it
 #
 # * **Below the critical batch size devices buy time; above it they buy less and less.** By the formula, training at that batch needs
-#   twice the least steps and twice the least rows (measured at 64: 1.5 and 1.7 times): no number of devices can more than halve the steps. [Shallue and others (2019)](https://arxiv.org/abs/1811.03600) found the same three
+#   twice the least steps and twice the least rows (the lines under the fit say what was measured): no number of devices can more than halve the steps. [Shallue and others (2019)](https://arxiv.org/abs/1811.03600) found the same three
 #   regions, perfect scaling, less and less, and none, in all models and data sets that they tried, at very different
 #   batches.
 # * **It grows while the loss falls.** The lower loss has the larger critical batch size, and the noise scale rises during

@@ -125,7 +125,7 @@ def decode(encoded):
     """Return one image from the bytes of a PNG or a JPEG."""
     image = tf.io.decode_image(encoded, channels=1, expand_animations=False)
     image.set_shape((None, None, 1))  # the file knows its size, the graph does not
-    return tf.image.resize(image, (8, 8)) / 240
+    return tf.image.resize(image, (8, 8)) / 240  # these files' maximum; else 255
 
 
 def read(image_bytes):

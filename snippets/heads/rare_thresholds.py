@@ -54,7 +54,7 @@ def from_sorted(y, output):
     precision = true / (true + false)
     recall, alarms = true / true[-1], false / false[-1]
     return {
-        "AUC()": np.trapezoid(np.append(0, recall), np.append(0, alarms)),
+        "AUC()": np.diff(alarms, prepend=0) @ (recall + np.append(0, recall[:-1])) / 2,
         'AUC(curve="PR")': precision @ np.diff(recall, prepend=0),
         "RecallAtPrecision(0.01)": recall[precision >= 0.01].max(),
         "PrecisionAtRecall(0.5)": precision[recall >= 0.5].max(),
